@@ -1,0 +1,114 @@
+//! Compiles the kernels for the CPU and embeds their source for the run-time compilers of GPUs.
+//!
+//! Makes in OUT_DIR: layout.h (from src/layout.rs), sources.rs (every file under kernels/, embedded) and
+//! cpu_kernels.rs (the table of compiled entry points).
+
+use std::{env, fmt::Write as _, fs, path::Path, path::PathBuf};
+
+#[path = "src/layout.rs"]
+#[allow(dead_code)]
+mod layout;
+#[path = "src/programs.rs"]
+#[allow(dead_code)]
+mod programs;
+
+/// A build of the CPU kernels: its name in symbols, and the flags beyond the common ones.
+const BASELINE: (&str, &[&str]) = ("base", &[]);
+const X86_64_V3: (&str, &[&str]) = ("v3", &["-march=x86-64-v3"]);
+
+fn main() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    println!("cargo::rerun-if-changed=kernels");
+    println!("cargo::rerun-if-changed=src/layout.rs");
+    println!("cargo::rerun-if-changed=src/programs.rs");
+    fs::write(out.join("layout.h"), layout::header()).expect("OUT_DIR is writable");
+    embed_sources(&out);
+
+    let x86 = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|a| a == "x86_64");
+    let builds: &[_] = if x86 { &[BASELINE, X86_64_V3] } else { &[BASELINE] };
+    let units: Vec<_> = programs::PROGRAMS.iter().flat_map(|p| p.units()).collect();
+    for (isa, flags) in builds.iter().filter(|b| b.0 == "base" || !units.is_empty()) {
+        compile_cpu(&out, isa, flags, &units);
+    }
+    let names: Vec<_> = builds.iter().map(|b| b.0).collect();
+    fs::write(out.join("cpu_kernels.rs"), cpu_table(&names, &units)).expect("OUT_DIR is writable");
+    let commit = std::process::Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output();
+    let commit = commit
+        .ok()
+        .filter(|o| o.status.success())
+        .map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
+    println!("cargo::rustc-env=RAYQ_COMMIT={}", commit.unwrap_or_else(|| "unknown".into()));
+    println!("cargo::rerun-if-changed=.git/HEAD");
+}
+
+/// Writes sources.rs: (path under kernels/, text) of every kernel file.
+fn embed_sources(out: &Path) {
+    let root = Path::new(&env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("kernels");
+    let mut files = vec![];
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("kernels/ is readable") {
+            let path = entry.expect("kernels/ is readable").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "h" || e == "cpp") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    let mut text = String::from("&[\n");
+    for file in files {
+        let name = file.strip_prefix(&root).expect("under root").to_string_lossy().replace('\\', "/");
+        writeln!(text, "({name:?}, include_str!({:?})),", file.to_string_lossy()).expect("to a string");
+    }
+    text += "(\"layout.h\", include_str!(concat!(env!(\"OUT_DIR\"), \"/layout.h\"))),\n]\n";
+    fs::write(out.join("sources.rs"), text).expect("OUT_DIR is writable");
+}
+
+/// One object a unit, one library an instruction set.
+fn compile_cpu(out: &Path, isa: &str, flags: &[&str], units: &[programs::Unit]) {
+    let folder = out.join(isa);
+    fs::create_dir_all(&folder).expect("OUT_DIR is writable");
+    let mut build = cc::Build::new();
+    build.cpp(true).std("c++17").opt_level(3).debug(false).include("kernels").include(out);
+    // One IEEE rounding each; the two relaxations change no value and let loops with sqrt vectorise.
+    build
+        .flag("-ffp-contract=off")
+        .flag("-fno-math-errno")
+        .flag("-fno-trapping-math")
+        .flag("-fno-exceptions");
+    build.flag("-fno-rtti").flag("-Wall").flag("-Wextra").flag_if_supported("-Wno-unknown-pragmas");
+    flags.iter().for_each(|f| {
+        build.flag(f);
+    });
+    for unit in units {
+        let name = format!("rq_{isa}_{}", unit.name());
+        let mut text = format!("#define RQ_UNIT {name}\n");
+        unit.defines().iter().for_each(|d| writeln!(text, "#define {d} 1").expect("to a string"));
+        writeln!(text, "#include \"{}\"", unit.program.file).expect("to a string");
+        let file = folder.join(format!("{}.cpp", unit.name()));
+        fs::write(&file, text).expect("OUT_DIR is writable");
+        build.file(file);
+    }
+    if isa == BASELINE.0 {
+        build.file("kernels/platform/cpu_host.cpp");
+    }
+    build.compile(&format!("rayq_kernels_{isa}"));
+}
+
+/// The text of cpu_kernels.rs: declarations, and a table of (isa, unit, kernel, function).
+fn cpu_table(isas: &[&str], units: &[programs::Unit]) -> String {
+    let mut declarations = String::from("unsafe extern \"C\" {\n");
+    let mut table = String::from("static CPU_KERNELS: &[(&str, &str, &str, CpuEntry)] = &[\n");
+    for isa in isas {
+        for unit in units {
+            for kernel in unit.program.kernels {
+                let symbol = format!("rq_{isa}_{}_{kernel}", unit.name());
+                writeln!(declarations, "fn {symbol}(params: *const u8);").expect("to a string");
+                writeln!(table, "({isa:?}, {:?}, {kernel:?}, {symbol}),", unit.name()).expect("to a string");
+            }
+        }
+    }
+    format!("{declarations}}}\n{table}];\n")
+}

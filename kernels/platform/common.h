@@ -1,0 +1,43 @@
+// common.h: what every target shares, built on the functions of the target's own header.
+#pragma once
+
+namespace rq {
+
+RQ_INLINE u32 global_thread() { return block_index() * block_threads() + thread_in_block(); }
+RQ_INLINE u32 grid_threads() { return block_count() * block_threads(); }
+// The number of this wave within the launch. A block is a whole number of waves.
+RQ_INLINE u32 global_wave() { return global_thread() / wave_size(); }
+RQ_INLINE u32 grid_waves() { return grid_threads() / wave_size(); }
+
+RQ_INLINE u32 count_lanes(LaneMask mask) { return (u32)__builtin_popcountll(mask); }
+RQ_INLINE u32 first_lane(LaneMask mask) { return (u32)__builtin_ctzll(mask); }
+RQ_INLINE bool wave_any(bool p) { return wave_ballot(p) != 0; }
+
+// Written so that NaN in the first argument gives the second, on every target.
+template <class T> RQ_INLINE T min_of(T a, T b) { return a < b ? a : b; }
+template <class T> RQ_INLINE T max_of(T a, T b) { return a > b ? a : b; }
+RQ_INLINE float abs_of(float a) { return as_float(as_bits(a) & 0x7fffffffu); }
+
+// Sum of a 32-bit value over the wave, in every lane. All lanes call.
+RQ_INLINE u32 wave_sum(u32 v) {
+    for (u32 step = wave_size() / 2; step > 0; step /= 2) v += wave_exchange(v, wave_lane() ^ step);
+    return v;
+}
+
+// The items [0, n) that this lane handles, as (first, end, step).
+//
+// On a GPU neighbouring lanes take neighbouring items, so that accesses coalesce; on the CPU a block is one
+// lane and takes a contiguous run, so that its cache lines are its own.
+struct Items {
+    u64 first, end, step;
+};
+RQ_INLINE Items my_items(u64 n) {
+#if RQ_TARGET_CPU
+    const u64 blocks = block_count(), b = block_index();
+    return Items{n * b / blocks, n * (b + 1) / blocks, 1};
+#else
+    return Items{global_thread(), n, grid_threads()};
+#endif
+}
+
+}  // namespace rq

@@ -1,0 +1,117 @@
+// cpu.h: the CPU. A wave has one lane, a block is one wave, and every worker thread runs blocks.
+//
+// The file is compiled once for the baseline and once for x86-64-v3; RQ_SYMBOL names the copies apart.
+#pragma once
+
+#define RQ_INLINE static inline __attribute__((always_inline))
+#define RQ_NOINLINE static __attribute__((noinline))
+#define RQ_UNROLL
+#define RQ_NO_UNROLL
+#define RQ_PASTE2(a, b) a##_##b
+#define RQ_PASTE(a, b) RQ_PASTE2(a, b)
+// RQ_UNIT is the name of this compilation: target and program variant, set by the build script.
+#define RQ_SYMBOL(name) RQ_PASTE(RQ_UNIT, name)
+// A kernel takes one struct; `p` names it in the body.
+#define RQ_KERNEL(name, Params)                     \
+    extern "C" void RQ_SYMBOL(name)(const Params &p); \
+    extern "C" void RQ_SYMBOL(name)([[maybe_unused]] const Params &p)
+#define RQ_KERNEL_BOUNDS(name, Params, threads, min_blocks) RQ_KERNEL(name, Params)
+
+namespace rq {
+
+// Where the calling worker is: set by the host (src/device/cpu.rs) before each block.
+struct CpuPlace {
+    u32 block, blocks;
+    void *shared;
+};
+extern __thread CpuPlace rq_cpu_place;
+extern "C" u64 rq_cpu_ticks();  // nanoseconds, from the host
+
+RQ_INLINE u32 thread_in_block() { return 0; }
+RQ_INLINE u32 block_index() { return rq_cpu_place.block; }
+RQ_INLINE u32 block_threads() { return 1; }
+RQ_INLINE u32 block_count() { return rq_cpu_place.blocks; }
+
+// ---- waves of one lane
+RQ_INLINE constexpr u32 wave_size() { return 1; }
+RQ_INLINE u32 wave_lane() { return 0; }
+RQ_INLINE LaneMask wave_ballot(bool p) { return p ? 1 : 0; }
+RQ_INLINE u32 wave_rank(LaneMask) { return 0; }
+template <class T> RQ_INLINE T wave_broadcast(T v, u32) { return v; }
+template <class T> RQ_INLINE T wave_exchange(T v, u32) { return v; }
+RQ_INLINE void wave_sync() {}
+
+// ---- atomics
+constexpr int c11(Order o) {
+    return o == Order::relaxed ? __ATOMIC_RELAXED
+         : o == Order::acquire ? __ATOMIC_ACQUIRE
+         : o == Order::release ? __ATOMIC_RELEASE
+         : o == Order::acq_rel ? __ATOMIC_ACQ_REL : __ATOMIC_SEQ_CST;
+}
+constexpr int c11_load(Order o) { return o == Order::relaxed ? __ATOMIC_RELAXED : __ATOMIC_ACQUIRE; }
+constexpr int c11_store(Order o) { return o == Order::relaxed ? __ATOMIC_RELAXED : __ATOMIC_RELEASE; }
+
+template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_load(const T *p) {
+    return __atomic_load_n(p, c11_load(O));
+}
+template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE void atomic_store(T *p, T v) {
+    __atomic_store_n(p, v, c11_store(O));
+}
+template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_add(T *p, T v) {
+    return __atomic_fetch_add(p, v, c11(O));
+}
+template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_or(T *p, T v) {
+    return __atomic_fetch_or(p, v, c11(O));
+}
+template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_and(T *p, T v) {
+    return __atomic_fetch_and(p, v, c11(O));
+}
+template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_exchange(T *p, T v) {
+    return __atomic_exchange_n(p, v, c11(O));
+}
+// Returns the value found; it equals `expected` iff `desired` was stored.
+template <Order O = Order::relaxed, Scope S = Scope::device, class T>
+RQ_INLINE T atomic_cas(T *p, T expected, T desired) {
+    __atomic_compare_exchange_n(p, &expected, desired, false, c11(O), c11_load(O));
+    return expected;
+}
+template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_max(T *p, T v) {
+    T seen = atomic_load(p);
+    while (seen < v) {
+        const T found = atomic_cas<O>(p, seen, v);
+        if (found == seen) break;
+        seen = found;
+    }
+    return seen;
+}
+template <Order O> RQ_INLINE void fence() { __atomic_thread_fence(c11(O)); }
+
+// Payload that a queue publishes: ordinary accesses, ordered by the queue's release and acquire.
+template <class T> RQ_INLINE T plain_load(const T *p) { return *p; }
+template <class T> RQ_INLINE void plain_store(T *p, T v) { *p = v; }
+
+RQ_INLINE void spin_hint() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+RQ_INLINE u64 device_ticks() { return rq_cpu_ticks(); }
+RQ_INLINE void block_barrier() {}
+template <class T> RQ_INLINE T *shared_memory() { return static_cast<T *>(rq_cpu_place.shared); }
+
+// ---- arithmetic with one IEEE rounding
+RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
+RQ_INLINE float divide(float a, float b) { return a / b; }
+RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+RQ_INLINE u32 as_bits(float f) {
+    u32 u;
+    __builtin_memcpy(&u, &f, 4);
+    return u;
+}
+RQ_INLINE float as_float(u32 u) {
+    float f;
+    __builtin_memcpy(&f, &u, 4);
+    return f;
+}
+
+}  // namespace rq

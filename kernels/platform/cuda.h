@@ -1,0 +1,157 @@
+// cuda.h: NVIDIA, through NVRTC. sm_70 is the floor (independent lanes, scoped atomics).
+//
+// Orders: PTX scoped atomics on addresses converted to global, since a generic address drags in a fallback
+// for shared memory. `volatile` and the memory clobber keep the compiler from moving accesses across.
+#pragma once
+
+#define RQ_INLINE static __device__ __forceinline__
+#define RQ_NOINLINE static __device__ __noinline__
+#define RQ_UNROLL _Pragma("unroll")
+#define RQ_NO_UNROLL _Pragma("unroll 1")
+#ifndef RQ_BLOCK_THREADS
+#define RQ_BLOCK_THREADS 256
+#endif
+// A kernel takes one struct by value; `p` names it in the body.
+#define RQ_KERNEL(name, Params) \
+    extern "C" __global__ void __launch_bounds__(RQ_BLOCK_THREADS) name(const __grid_constant__ Params p)
+#define RQ_KERNEL_BOUNDS(name, Params, threads, min_blocks) \
+    extern "C" __global__ void __launch_bounds__(threads, min_blocks) name(const __grid_constant__ Params p)
+
+namespace rq {
+
+RQ_INLINE u32 thread_in_block() { return threadIdx.x; }
+RQ_INLINE u32 block_index() { return blockIdx.x; }
+RQ_INLINE u32 block_threads() { return blockDim.x; }
+RQ_INLINE u32 block_count() { return gridDim.x; }
+
+// ---- waves: a warp of 32. Every function here is called by all lanes of the wave together.
+constexpr u32 full_warp = 0xffffffffu;
+RQ_INLINE constexpr u32 wave_size() { return 32u; }
+RQ_INLINE u32 wave_lane() {
+    u32 lane;
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return lane;
+}
+RQ_INLINE LaneMask wave_ballot(bool p) { return __ballot_sync(full_warp, p); }
+// How many lanes below this one are in the mask.
+RQ_INLINE u32 wave_rank(LaneMask mask) {
+    u32 below;
+    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(below));
+    return (u32)__popc((u32)mask & below);
+}
+template <class T> RQ_INLINE T wave_broadcast(T v, u32 from) { return __shfl_sync(full_warp, v, (int)from); }
+template <class T> RQ_INLINE T wave_exchange(T v, u32 from) { return __shfl_sync(full_warp, v, (int)from); }
+// Orders memory among the lanes of the wave (PTX bar.warp.sync), and converges them.
+RQ_INLINE void wave_sync() { __syncwarp(full_warp); }
+
+// ---- atomics
+#define RQ_PTX_RMW(fn, op, T, ty, reg)                                                                       \
+    template <Order O = Order::relaxed, Scope S = Scope::device> RQ_INLINE T fn(T *p, T v) {                 \
+        T old;                                                                                               \
+        const u64 a = __cvta_generic_to_global(p);                                                           \
+        if constexpr (O == Order::relaxed)                                                                   \
+            asm volatile("atom.relaxed.gpu.global." op "." ty " %0, [%1], %2;"                               \
+                         : "=" reg(old) : "l"(a), reg(v) : "memory");                                        \
+        else if constexpr (O == Order::acquire)                                                              \
+            asm volatile("atom.acquire.gpu.global." op "." ty " %0, [%1], %2;"                               \
+                         : "=" reg(old) : "l"(a), reg(v) : "memory");                                        \
+        else if constexpr (O == Order::release)                                                              \
+            asm volatile("atom.release.gpu.global." op "." ty " %0, [%1], %2;"                               \
+                         : "=" reg(old) : "l"(a), reg(v) : "memory");                                        \
+        else                                                                                                 \
+            asm volatile("atom.acq_rel.gpu.global." op "." ty " %0, [%1], %2;"                               \
+                         : "=" reg(old) : "l"(a), reg(v) : "memory");                                        \
+        return old;                                                                                          \
+    }
+RQ_PTX_RMW(atomic_add, "add", u64, "u64", "l")
+RQ_PTX_RMW(atomic_or, "or", u64, "b64", "l")
+RQ_PTX_RMW(atomic_and, "and", u64, "b64", "l")
+RQ_PTX_RMW(atomic_exchange, "exch", u64, "b64", "l")
+RQ_PTX_RMW(atomic_max, "max", u64, "u64", "l")
+RQ_PTX_RMW(atomic_add, "add", u32, "u32", "r")
+RQ_PTX_RMW(atomic_or, "or", u32, "b32", "r")
+RQ_PTX_RMW(atomic_and, "and", u32, "b32", "r")
+RQ_PTX_RMW(atomic_exchange, "exch", u32, "b32", "r")
+RQ_PTX_RMW(atomic_max, "max", u32, "u32", "r")
+#undef RQ_PTX_RMW
+
+// Returns the value found; it equals `expected` iff `desired` was stored.
+#define RQ_PTX_CAS(T, ty, reg)                                                                               \
+    template <Order O = Order::relaxed, Scope S = Scope::device>                                             \
+    RQ_INLINE T atomic_cas(T *p, T expected, T desired) {                                                    \
+        T old;                                                                                               \
+        const u64 a = __cvta_generic_to_global(p);                                                           \
+        if constexpr (O == Order::relaxed)                                                                   \
+            asm volatile("atom.relaxed.gpu.global.cas." ty " %0, [%1], %2, %3;"                              \
+                         : "=" reg(old) : "l"(a), reg(expected), reg(desired) : "memory");                   \
+        else if constexpr (O == Order::acquire)                                                              \
+            asm volatile("atom.acquire.gpu.global.cas." ty " %0, [%1], %2, %3;"                              \
+                         : "=" reg(old) : "l"(a), reg(expected), reg(desired) : "memory");                   \
+        else if constexpr (O == Order::release)                                                              \
+            asm volatile("atom.release.gpu.global.cas." ty " %0, [%1], %2, %3;"                              \
+                         : "=" reg(old) : "l"(a), reg(expected), reg(desired) : "memory");                   \
+        else                                                                                                 \
+            asm volatile("atom.acq_rel.gpu.global.cas." ty " %0, [%1], %2, %3;"                              \
+                         : "=" reg(old) : "l"(a), reg(expected), reg(desired) : "memory");                   \
+        return old;                                                                                          \
+    }
+RQ_PTX_CAS(u64, "b64", "l")
+RQ_PTX_CAS(u32, "b32", "r")
+#undef RQ_PTX_CAS
+
+#define RQ_PTX_LOAD_STORE(T, ty, reg)                                                                        \
+    template <Order O = Order::relaxed, Scope S = Scope::device> RQ_INLINE T atomic_load(const T *p) {       \
+        T v;                                                                                                 \
+        const u64 a = __cvta_generic_to_global(p);                                                           \
+        if constexpr (O == Order::relaxed)                                                                   \
+            asm volatile("ld.relaxed.gpu.global." ty " %0, [%1];" : "=" reg(v) : "l"(a) : "memory");         \
+        else                                                                                                 \
+            asm volatile("ld.acquire.gpu.global." ty " %0, [%1];" : "=" reg(v) : "l"(a) : "memory");         \
+        return v;                                                                                            \
+    }                                                                                                        \
+    template <Order O = Order::relaxed, Scope S = Scope::device> RQ_INLINE void atomic_store(T *p, T v) {    \
+        const u64 a = __cvta_generic_to_global(p);                                                           \
+        if constexpr (O == Order::relaxed)                                                                   \
+            asm volatile("st.relaxed.gpu.global." ty " [%0], %1;" ::"l"(a), reg(v) : "memory");              \
+        else                                                                                                 \
+            asm volatile("st.release.gpu.global." ty " [%0], %1;" ::"l"(a), reg(v) : "memory");              \
+    }
+RQ_PTX_LOAD_STORE(u64, "u64", "l")
+RQ_PTX_LOAD_STORE(u32, "u32", "r")
+#undef RQ_PTX_LOAD_STORE
+
+template <Order O> RQ_INLINE void fence() {
+    if constexpr (O == Order::seq_cst) asm volatile("fence.sc.gpu;" ::: "memory");
+    else asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+// Payload that a queue publishes: ordinary accesses, ordered by the queue's release and acquire.
+template <class T> RQ_INLINE T plain_load(const T *p) { return *p; }
+template <class T> RQ_INLINE void plain_store(T *p, T v) { *p = v; }
+
+RQ_INLINE void spin_hint() { __nanosleep(20); }
+// Nanoseconds since an arbitrary start, the same on every multiprocessor.
+RQ_INLINE u64 device_ticks() {
+    u64 t;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+    return t;
+}
+RQ_INLINE void block_barrier() { __syncthreads(); }
+template <class T> RQ_INLINE T *shared_memory() {
+    extern __shared__ Quad rq_dynamic_shared[];
+    return reinterpret_cast<T *>(rq_dynamic_shared);
+}
+
+// ---- arithmetic with one IEEE rounding
+RQ_INLINE float sqrt_exact(float a) { return __fsqrt_rn(a); }
+RQ_INLINE float divide(float a, float b) { return __fdiv_rn(a, b); }
+RQ_INLINE float fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+RQ_INLINE u32 as_bits(float f) { return __float_as_uint(f); }
+RQ_INLINE float as_float(u32 u) { return __uint_as_float(u); }
+
+}  // namespace rq
+
+// The bit functions that GCC and clang have as builtins.
+#define __builtin_popcountll(m) __popcll(m)
+#define __builtin_ctzll(m) (__ffsll((long long)(m)) - 1)
+#define __builtin_clzll(m) __clzll((long long)(m))

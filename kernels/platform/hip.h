@@ -1,0 +1,142 @@
+// hip.h: AMD, through hipRTC or clang, with compiler builtins only (so with and without HIP's own headers).
+//
+// Waves have 64 lanes on gfx9 and 32 on gfx10 and later: the size is asked, never assumed. Agent scope is
+// one device; on multi-die parts (gfx942) it already covers every die.
+#pragma once
+
+#ifndef __global__
+#define __global__ __attribute__((global))
+#endif
+#ifndef __device__
+#define __device__ __attribute__((device))
+#endif
+#ifndef __shared__
+#define __shared__ __attribute__((shared))
+#endif
+
+#define RQ_INLINE static __device__ inline __attribute__((always_inline))
+#define RQ_NOINLINE static __device__ __attribute__((noinline))
+#define RQ_UNROLL _Pragma("unroll")
+#define RQ_NO_UNROLL _Pragma("nounroll")
+#ifndef RQ_BLOCK_THREADS
+#define RQ_BLOCK_THREADS 256
+#endif
+// A kernel takes one struct by value; `p` names it in the body.
+#define RQ_KERNEL(name, Params) \
+    extern "C" __attribute__((global)) __attribute__((launch_bounds(RQ_BLOCK_THREADS))) void name(const Params p)
+#define RQ_KERNEL_BOUNDS(name, Params, threads, min_blocks) \
+    extern "C" __attribute__((global)) __attribute__((launch_bounds(threads))) void name(const Params p)
+
+namespace rq {
+
+RQ_INLINE u32 thread_in_block() { return __builtin_amdgcn_workitem_id_x(); }
+RQ_INLINE u32 block_index() { return __builtin_amdgcn_workgroup_id_x(); }
+RQ_INLINE u32 block_threads() { return __builtin_amdgcn_workgroup_size_x(); }
+RQ_INLINE u32 block_count() { return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(); }
+
+// ---- waves. Every function here is called by all lanes of the wave together.
+#if __has_builtin(__builtin_amdgcn_wavefrontsize)
+RQ_INLINE u32 wave_size() { return __builtin_amdgcn_wavefrontsize(); }
+#else  // clang before 15: hipRTC of ROCm 5.2
+RQ_INLINE u32 wave_size() { return __AMDGCN_WAVEFRONT_SIZE; }
+#endif
+// How many lanes below this one are in the mask.
+RQ_INLINE u32 wave_rank(LaneMask mask) {
+    return __builtin_amdgcn_mbcnt_hi((u32)(mask >> 32), __builtin_amdgcn_mbcnt_lo((u32)mask, 0u));
+}
+RQ_INLINE u32 wave_lane() { return wave_rank(~0ull); }
+RQ_INLINE LaneMask wave_ballot(bool p) {
+#if __has_builtin(__builtin_amdgcn_ballot_w64)
+    return __builtin_amdgcn_ballot_w64(p);
+#else
+    return __builtin_amdgcn_uicmp((u32)p, 0u, 33);  // 33: not equal
+#endif
+}
+RQ_INLINE u32 wave_exchange(u32 v, u32 from) {
+    return (u32)__builtin_amdgcn_ds_bpermute((i32)(from << 2), (i32)v);
+}
+RQ_INLINE u32 wave_broadcast(u32 v, u32 from) {
+    // The leader's number is the same in every lane: a scalar read.
+    return (u32)__builtin_amdgcn_readlane((i32)v, __builtin_amdgcn_readfirstlane((i32)from));
+}
+RQ_INLINE u64 wave_broadcast(u64 v, u32 from) {
+    return ((u64)wave_broadcast((u32)(v >> 32), from) << 32) | wave_broadcast((u32)v, from);
+}
+RQ_INLINE i64 wave_broadcast(i64 v, u32 from) { return (i64)wave_broadcast((u64)v, from); }
+// Orders memory among the lanes of the wave; the lanes are in lockstep, so this only holds the compiler.
+RQ_INLINE void wave_sync() {
+    __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
+    __builtin_amdgcn_wave_barrier();
+}
+
+// ---- atomics
+constexpr int c11(Order o) {
+    return o == Order::relaxed ? __ATOMIC_RELAXED
+         : o == Order::acquire ? __ATOMIC_ACQUIRE
+         : o == Order::release ? __ATOMIC_RELEASE
+         : o == Order::acq_rel ? __ATOMIC_ACQ_REL : __ATOMIC_SEQ_CST;
+}
+constexpr int c11_load(Order o) { return o == Order::relaxed ? __ATOMIC_RELAXED : __ATOMIC_ACQUIRE; }
+constexpr int c11_store(Order o) { return o == Order::relaxed ? __ATOMIC_RELAXED : __ATOMIC_RELEASE; }
+#define RQ_SCOPE __HIP_MEMORY_SCOPE_AGENT
+
+template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_load(const T *p) {
+    return __hip_atomic_load(const_cast<T *>(p), c11_load(O), RQ_SCOPE);
+}
+template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE void atomic_store(T *p, T v) {
+    __hip_atomic_store(p, v, c11_store(O), RQ_SCOPE);
+}
+template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_add(T *p, T v) {
+    return __hip_atomic_fetch_add(p, v, c11(O), RQ_SCOPE);
+}
+template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_or(T *p, T v) {
+    return __hip_atomic_fetch_or(p, v, c11(O), RQ_SCOPE);
+}
+template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_and(T *p, T v) {
+    return __hip_atomic_fetch_and(p, v, c11(O), RQ_SCOPE);
+}
+template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_max(T *p, T v) {
+    return __hip_atomic_fetch_max(p, v, c11(O), RQ_SCOPE);
+}
+template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_exchange(T *p, T v) {
+    return __hip_atomic_exchange(p, v, c11(O), RQ_SCOPE);
+}
+// Returns the value found; it equals `expected` iff `desired` was stored.
+template <Order O = Order::relaxed, Scope S = Scope::device, class T>
+RQ_INLINE T atomic_cas(T *p, T expected, T desired) {
+    __hip_atomic_compare_exchange_strong(p, &expected, desired, c11(O), c11_load(O), RQ_SCOPE);
+    return expected;
+}
+#undef RQ_SCOPE
+
+template <Order O> RQ_INLINE void fence() { __builtin_amdgcn_fence(c11(O), "agent"); }
+
+// Payload that a queue publishes: ordinary accesses, ordered by the queue's release and acquire.
+template <class T> RQ_INLINE T plain_load(const T *p) { return *p; }
+template <class T> RQ_INLINE void plain_store(T *p, T v) { *p = v; }
+
+RQ_INLINE void spin_hint() { __builtin_amdgcn_s_sleep(1); }
+// Ticks of the constant-rate counter, the same on the whole device; the host asks for its rate.
+RQ_INLINE u64 device_ticks() {
+#if __has_builtin(__builtin_readsteadycounter)
+    return __builtin_readsteadycounter();
+#else
+    return __builtin_amdgcn_s_memrealtime();
+#endif
+}
+RQ_INLINE void block_barrier() {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+extern __shared__ Quad rq_dynamic_shared[];
+template <class T> RQ_INLINE T *shared_memory() { return reinterpret_cast<T *>(rq_dynamic_shared); }
+
+// ---- arithmetic with one IEEE rounding (the compiler is asked for correctly rounded divide and sqrt)
+RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
+RQ_INLINE float divide(float a, float b) { return a / b; }
+RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+RQ_INLINE u32 as_bits(float f) { return __builtin_bit_cast(u32, f); }
+RQ_INLINE float as_float(u32 u) { return __builtin_bit_cast(float, u); }
+
+}  // namespace rq

@@ -1,0 +1,208 @@
+//! The CPU as a device: compiled-in kernels, waves of one lane, worker threads that run blocks.
+
+use super::{Device, DeviceInfo, Kernel, KernelHandle, Mark, MarkHandle, Shape};
+use crate::error::{Error, Result};
+use crate::programs::Unit;
+use std::alloc::{Layout, alloc, dealloc};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+/// A kernel compiled for the CPU; takes its parameter structure by address.
+pub type CpuEntry = unsafe extern "C" fn(params: *const u8);
+
+include!(concat!(env!("OUT_DIR"), "/cpu_kernels.rs"));
+
+unsafe extern "C" {
+    fn rq_cpu_enter(block: u32, blocks: u32, shared: *mut u8);
+}
+
+/// `device_ticks` of the CPU kernels: nanoseconds since the first call.
+#[unsafe(no_mangle)]
+extern "C" fn rq_cpu_ticks() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// Alignment of every allocation: a cache-line pair and more, as GPUs give.
+const ALIGNMENT: usize = 256;
+
+/// The CPU device. Launches are done when they return.
+pub struct CpuDevice {
+    info: DeviceInfo,
+    isa: &'static str,
+    pool: rayon::ThreadPool,
+    sizes: Mutex<HashMap<u64, Layout>>,
+}
+
+impl CpuDevice {
+    /// A device of `workers` threads, or one for each processor that this process may use.
+    pub fn new(workers: Option<usize>) -> Result<Self> {
+        let workers = workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+        Self::with_isa(workers, if has_v3() { "v3" } else { "base" })
+    }
+
+    /// A device that runs the baseline build of the kernels, whatever the processor can do: its results equal
+    /// those of every other build.
+    pub fn baseline(workers: usize) -> Result<Self> {
+        Self::with_isa(workers, "base")
+    }
+
+    fn with_isa(workers: usize, isa: &'static str) -> Result<Self> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(workers)
+            .thread_name(|i| format!("rayq-worker-{i}"))
+            .build()
+            .map_err(|e| Error::Device(format!("cpu: cannot start {workers} worker threads: {e}")))?;
+        let arch = match isa {
+            "v3" => "x86-64-v3".to_owned(),
+            _ => std::env::consts::ARCH.replace('_', "-"),
+        };
+        let info = DeviceInfo {
+            id: "cpu".into(),
+            name: processor_name(),
+            arch,
+            wave_size: 1,
+            compute_units: workers as u32,
+            memory: physical_memory(),
+            driver: String::new(),
+            compiler: "C++ compiler of the build".into(),
+            ticks_per_second: 1_000_000_000,
+        };
+        Ok(CpuDevice { info, isa, pool, sizes: Mutex::default() })
+    }
+}
+
+fn has_v3() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("f16c")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("movbe");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// The processor's name, from Linux's own list where there is one.
+fn processor_name() -> String {
+    let list = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = list.lines().find(|l| l.starts_with("model name")).and_then(|l| l.split_once(':'));
+    name.map_or_else(|| format!("{} processor", std::env::consts::ARCH), |(_, name)| name.trim().to_owned())
+}
+
+/// A figure of /proc/meminfo in bytes; 0 where it cannot be read.
+fn meminfo(key: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|l| l.strip_prefix(key)).unwrap_or_default();
+    line.split_whitespace().find_map(|w| w.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
+fn physical_memory() -> u64 {
+    meminfo("MemTotal:")
+}
+
+impl Device for CpuDevice {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn allocate(&self, bytes: u64, what: &str) -> Result<u64> {
+        let free = meminfo("MemAvailable:");
+        let refused = || Error::Memory { device: "cpu".into(), what: what.into(), asked: bytes, free };
+        // Linux grants more than there is and kills later: ask first.
+        if free > 0 && bytes > free {
+            return Err(refused());
+        }
+        let size = usize::try_from(bytes).map_err(|_| refused())?;
+        let layout = Layout::from_size_align(size.max(1), ALIGNMENT).map_err(|_| refused())?;
+        // SAFETY: the size is not zero.
+        let address = unsafe { alloc(layout) } as u64;
+        if address == 0 {
+            return Err(refused());
+        }
+        self.sizes.lock().expect("no panic under the lock").insert(address, layout);
+        Ok(address)
+    }
+
+    unsafe fn free(&self, address: u64) {
+        if let Some(layout) = self.sizes.lock().expect("no panic under the lock").remove(&address) {
+            // SAFETY: taken in `allocate` with this layout, and now forgotten.
+            unsafe { dealloc(address as *mut u8, layout) }
+        }
+    }
+
+    unsafe fn upload(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        // SAFETY: the caller vouches for the range; host slices never overlap device memory.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) };
+        Ok(())
+    }
+
+    unsafe fn download(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        // SAFETY: as above.
+        unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    unsafe fn zero(&self, address: u64, bytes: u64) -> Result<()> {
+        // SAFETY: the caller vouches for the range.
+        unsafe { std::ptr::write_bytes(address as *mut u8, 0, bytes as usize) };
+        Ok(())
+    }
+
+    fn kernel(&self, unit: &Unit, name: &'static str) -> Result<Kernel> {
+        let unit = unit.name();
+        let found = CPU_KERNELS.iter().find(|(isa, u, k, _)| *isa == self.isa && *u == unit && *k == name);
+        let entry = found.ok_or_else(|| Error::Device(format!("cpu: no kernel {name} in {unit}")))?;
+        Ok(Kernel { name, handle: KernelHandle::Cpu(entry.3) })
+    }
+
+    fn resident_blocks(&self, _: &Kernel, _: u32, _: u32) -> Result<u32> {
+        Ok(self.info.compute_units)
+    }
+
+    unsafe fn launch(&self, kernel: &Kernel, shape: Shape, params: &[u8]) -> Result<()> {
+        let KernelHandle::Cpu(entry) = kernel.handle else { unreachable!("a kernel of another device") };
+        // Parameter structures hold addresses: give them the alignment that C++ expects.
+        let mut aligned = vec![0u128; params.len().div_ceil(16)];
+        bytemuck::cast_slice_mut::<u128, u8>(&mut aligned)[..params.len()].copy_from_slice(params);
+        let params = aligned.as_ptr() as usize;
+        let next = AtomicU32::new(0);
+        self.pool.broadcast(|_| {
+            let mut shared = vec![0u128; (shape.shared as usize).div_ceil(16)];
+            loop {
+                let block = next.fetch_add(1, Ordering::Relaxed);
+                if block >= shape.blocks {
+                    break;
+                }
+                // SAFETY: sets this thread's own place; `shared` outlives the block.
+                unsafe { rq_cpu_enter(block, shape.blocks, shared.as_mut_ptr().cast()) };
+                // SAFETY: the caller vouches for the parameters.
+                unsafe { entry(params as *const u8) };
+            }
+        });
+        Ok(())
+    }
+
+    fn mark(&self) -> Result<Mark> {
+        Ok(Mark(MarkHandle::Host(Instant::now())))
+    }
+
+    fn elapsed(&self, from: &Mark, to: &Mark) -> Result<Duration> {
+        match (&from.0, &to.0) {
+            (MarkHandle::Host(from), MarkHandle::Host(to)) => Ok(to.duration_since(*from)),
+            _ => unreachable!("marks of another device"),
+        }
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn compile_time(&self) -> Duration {
+        Duration::ZERO
+    }
+}

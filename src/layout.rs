@@ -1,0 +1,385 @@
+//! The structures that host and kernels share, declared once.
+//!
+//! [`layout!`] makes each a `#[repr(C)]` Rust type and remembers its C++ form; the build script compiles this
+//! very file, prints [`header`] and gives it to every kernel compiler as `layout.h`, with a `static_assert`
+//! for each size and offset as Rust sees them. Sizes are the same on every target: only fixed-width numbers,
+//! arrays of them, and 64-bit device addresses.
+
+use bytemuck::{Pod, Zeroable};
+use std::marker::PhantomData;
+
+/// A type that a kernel knows too.
+pub trait CType {
+    /// The C++ declaration of a member of this type called `name`.
+    fn member(name: &str) -> String;
+}
+
+macro_rules! scalar {
+    ($($rust:ty => $c:literal),*) => { $(impl CType for $rust {
+        fn member(name: &str) -> String { format!("{} {name}", $c) }
+    })* };
+}
+scalar!(u32 => "u32", u64 => "u64", i64 => "i64", f32 => "float");
+
+impl<T: CType, const N: usize> CType for [T; N] {
+    fn member(name: &str) -> String {
+        T::member(&format!("{name}[{N}]"))
+    }
+}
+
+/// The address of an array of `T` in a device's memory. The host passes it on and never follows it.
+#[repr(transparent)]
+pub struct Ptr<T>(pub u64, PhantomData<T>);
+
+impl<T> Ptr<T> {
+    /// The address `addr` as a pointer to `T`.
+    pub const fn new(addr: u64) -> Self {
+        Ptr(addr, PhantomData)
+    }
+    /// No array: for members that the kernel does not read.
+    pub const fn null() -> Self {
+        Ptr::new(0)
+    }
+}
+impl<T> Clone for Ptr<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Ptr<T> {}
+impl<T> std::fmt::Debug for Ptr<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+impl<T> Default for Ptr<T> {
+    fn default() -> Self {
+        Ptr::null()
+    }
+}
+// SAFETY: a transparent u64 for any T.
+unsafe impl<T> Zeroable for Ptr<T> {}
+// SAFETY: a transparent u64 for any T: no padding, every bit pattern valid.
+unsafe impl<T: 'static> Pod for Ptr<T> {}
+impl<T: CType> CType for Ptr<T> {
+    fn member(name: &str) -> String {
+        T::member(&format!("*{name}"))
+    }
+}
+
+/// 16 bytes that a lane moves in one access (`Quad` of platform.h).
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub struct Quad {
+    /// First word.
+    pub x: u32,
+    /// Second word.
+    pub y: u32,
+    /// Third word.
+    pub z: u32,
+    /// Fourth word.
+    pub w: u32,
+}
+impl CType for Quad {
+    fn member(name: &str) -> String {
+        format!("Quad {name}")
+    }
+}
+
+macro_rules! layout {
+    ($( $(#[doc = $doc:literal])* pub struct $Name:ident { $( $(#[doc = $fdoc:literal])* pub $field:ident : $ty:ty, )* } )*) => {
+        $(
+            $(#[doc = $doc])*
+            #[repr(C)]
+            #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+            pub struct $Name { $( $(#[doc = $fdoc])* pub $field: $ty, )* }
+            impl CType for $Name {
+                fn member(name: &str) -> String { format!("{} {name}", stringify!($Name)) }
+            }
+        )*
+        /// The C++ text of every structure in this file, with the checks of sizes and offsets.
+        pub fn header() -> String {
+            let mut text = String::from(concat!(
+                "// layout.h: made by the build script from src/layout.rs. Change it there.\n",
+                "#pragma once\n#include \"platform/platform.h\"\nnamespace rq {\n"));
+            $(
+                for line in [$($doc),*] as [&str; _] { text += &format!("//{line}\n"); }
+                text += &format!("struct {} {{\n", stringify!($Name));
+                $(
+                    for line in [$($fdoc),*] as [&str; _] { text += &format!("    //{line}\n"); }
+                    text += &format!("    {};\n", <$ty as CType>::member(stringify!($field)));
+                )*
+                text += "};\n";
+                text += &format!("static_assert(sizeof({0}) == {1}, \"size of {0}\");\n",
+                    stringify!($Name), size_of::<$Name>());
+                $(
+                    text += &format!("static_assert(__builtin_offsetof({0}, {1}) == {2}, \"offset of {0}::{1}\");\n",
+                        stringify!($Name), stringify!($field), std::mem::offset_of!($Name, $field));
+                )*
+            )*
+            text + "}  // namespace rq\n"
+        }
+    };
+}
+
+layout! {
+    /// Eight spheres side by side, so that a CPU tests them in one go and a GPU loads four in one access.
+    /// Places beyond the last sphere have `r2` = -1, which no ray can hit.
+    pub struct SphereBatch {
+        /// Centres, x.
+        pub x: [f32; 8],
+        /// Centres, y.
+        pub y: [f32; 8],
+        /// Centres, z.
+        pub z: [f32; 8],
+        /// Radii squared.
+        pub r2: [f32; 8],
+    }
+
+    /// What shading asks of a sphere once it is hit.
+    pub struct SphereShade {
+        /// Radius.
+        pub radius: f32,
+        /// Index of the material.
+        pub material: u32,
+    }
+
+    /// The plane of points p with dot(normal, p) + offset = 0; `normal` has length 1.
+    pub struct Plane {
+        /// Unit normal.
+        pub normal: [f32; 3],
+        /// Distance term.
+        pub offset: f32,
+    }
+
+    /// A surface. `kind` is one of the MATERIAL_ numbers of kernels/trace/material.h.
+    pub struct Material {
+        /// Share of light reflected, 0..1 a channel.
+        pub albedo: [f32; 3],
+        /// What the surface does with light.
+        pub kind: u32,
+        /// Radiance given off.
+        pub emission: [f32; 3],
+        /// Reflectivity (reflective), fuzz (metal) or index of refraction (dielectric).
+        pub parameter: f32,
+    }
+
+    /// A light without size. `kind` 0: directional, `vector` points to the light (unit); 1: a point at `vector`.
+    pub struct Light {
+        /// Direction to the light, or its place.
+        pub vector: [f32; 3],
+        /// Which of the two.
+        pub kind: u32,
+        /// Irradiance on a facing surface (directional) or radiant intensity (point).
+        pub color: [f32; 3],
+        /// Unused; keeps the size a multiple of 16.
+        pub reserved: f32,
+    }
+
+    /// Everything a ray asks of a scene; travels by value with each launch.
+    pub struct SceneView {
+        /// Spheres in batches of eight.
+        pub spheres: Ptr<SphereBatch>,
+        /// Per sphere, in the order of the batches.
+        pub sphere_shades: Ptr<SphereShade>,
+        /// Planes.
+        pub planes: Ptr<Plane>,
+        /// Index of each plane's material.
+        pub plane_materials: Ptr<u32>,
+        /// Materials.
+        pub materials: Ptr<Material>,
+        /// Lights of the whitted integrator.
+        pub lights: Ptr<Light>,
+        /// Length of `spheres`.
+        pub sphere_batches: u32,
+        /// Length of `planes`.
+        pub plane_count: u32,
+        /// Length of `lights`.
+        pub light_count: u32,
+        /// Largest number of surface interactions that a path sums, 0..=4095.
+        pub max_depth: u32,
+        /// Image width in pixels.
+        pub width: u32,
+        /// Image height in pixels.
+        pub height: u32,
+        /// Seed of every random number, low half.
+        pub seed_low: u32,
+        /// Seed of every random number, high half.
+        pub seed_high: u32,
+        /// Where camera rays start.
+        pub eye: [f32; 3],
+        /// Distance that a new ray starts off its surface; negative: that share of the hit's magnitude.
+        pub ray_offset: f32,
+        /// Direction (not unit) through the image plane's middle.
+        pub forward: [f32; 3],
+        /// Hits nearer than this do not count.
+        pub t_min: f32,
+        /// Image plane's right per unit, of half the image's height.
+        pub right: [f32; 3],
+        /// Width over height.
+        pub aspect: f32,
+        /// Image plane's up per unit, of half the image's height.
+        pub up: [f32; 3],
+        /// 1: a random point of the pixel; 0: its centre.
+        pub jitter: f32,
+        /// Background radiance straight down.
+        pub background_low: [f32; 3],
+        /// From this depth on paths end by Russian roulette; 0xffffffff: never.
+        pub roulette_depth: u32,
+        /// Background radiance straight up.
+        pub background_high: [f32; 3],
+        /// 1: the whitted integrator asks whether lights are hidden.
+        pub shadows: u32,
+        /// Ambient irradiance term of the whitted integrator.
+        pub ambient: [f32; 3],
+        /// Fixed-point units per unit of radiance: a power of two.
+        pub film_scale: f32,
+        /// Contributions above this many units are clamped and counted.
+        pub film_limit: f32,
+        /// Unused; keeps the size a multiple of 16.
+        pub reserved: [u32; 3],
+    }
+
+    /// The exact film: fixed-point sums in three planes of `pixels`, and the samples each pixel has finished.
+    pub struct FilmView {
+        /// Red sums, then green, then blue.
+        pub sums: Ptr<u64>,
+        /// Finished samples of each pixel.
+        pub counts: Ptr<u32>,
+        /// Number of pixels.
+        pub pixels: u64,
+    }
+
+    /// Counters that launches add to, in COUNTER_STRIPES copies so that waves do not queue up for one word.
+    /// The order is that of `Counter` in src/engine/counters.rs.
+    pub struct CounterView {
+        /// `COUNTER_STRIPES` rows of 16 words.
+        pub words: Ptr<u64>,
+    }
+
+    /// Ray slots as a structure of arrays: what a path must remember between two hits (52 bytes, 56 with pixel).
+    pub struct RayStore {
+        /// Three planes of `capacity` quads: {origin.xyz, dir.x} {dir.yz, weight.rg} {weight.b, radiance.rgb}.
+        pub quads: Ptr<Quad>,
+        /// Sample number << 12 | depth.
+        pub info: Ptr<u32>,
+        /// Pixel of each ray, where the slot does not say it (compaction).
+        pub pixel: Ptr<u32>,
+        /// Slots in each plane.
+        pub capacity: u64,
+    }
+
+    /// The megakernel's launch.
+    pub struct MegakernelParams {
+        /// The scene.
+        pub scene: SceneView,
+        /// Where samples go.
+        pub film: FilmView,
+        /// Where counts go.
+        pub counters: CounterView,
+        /// First chunk (8x4 pixels) of this launch.
+        pub first_chunk: u64,
+        /// Number of chunks.
+        pub chunks: u64,
+        /// Samples that each pixel shall have at the end.
+        pub samples: u32,
+        /// Unused.
+        pub reserved: u32,
+    }
+
+    /// A launch of one of the compaction engine's kernels.
+    pub struct CompactionParams {
+        /// The scene.
+        pub scene: SceneView,
+        /// Where samples go.
+        pub film: FilmView,
+        /// Where counts go.
+        pub counters: CounterView,
+        /// Rays to trace.
+        pub rays: RayStore,
+        /// Where the survivors go.
+        pub next: RayStore,
+        /// How many rays there are (one word).
+        pub count: Ptr<u32>,
+        /// How many survive (one word).
+        pub next_count: Ptr<u32>,
+        /// Scan form: one survivor mask a 64 rays.
+        pub masks: Ptr<u64>,
+        /// Scan form: survivors of each block's stretch, then their exclusive sums.
+        pub block_sums: Ptr<u32>,
+        /// First chunk (8x4 pixels) of this batch.
+        pub first_chunk: u64,
+        /// Chunks in this batch.
+        pub chunks: u64,
+        /// The sample that the batch adds to each pixel that lacks it.
+        pub sample: u32,
+        /// Length of `block_sums`.
+        pub blocks: u32,
+    }
+
+    /// Where the queues of one launch live. Words per queue and per lane are the queue kind's own (src/queue).
+    pub struct QueueSpace {
+        /// `queues` stretches of `queue_words`.
+        pub words: Ptr<u64>,
+        /// Per-lane records of the launch, `record_words` each; unused by queues without helping.
+        pub records: Ptr<u64>,
+        /// Words from one queue to the next.
+        pub queue_words: u64,
+        /// Live values that each queue holds at most; a power of two.
+        pub capacity: u32,
+        /// log2 of `capacity`.
+        pub order: u32,
+        /// Number of queues.
+        pub queues: u32,
+        /// Words of one lane's record.
+        pub record_words: u32,
+        /// Lanes that may operate on one queue at a time: thresholds use it.
+        pub lanes: u32,
+        /// Fast attempts before an operation asks for help (wait-free kinds).
+        pub patience: u32,
+        /// Operations between two looks at a peer's request (wait-free kinds).
+        pub help_delay: u32,
+        /// Cells of a segment pool (gwfq-ymc), 0 elsewhere.
+        pub pool_cells: u32,
+    }
+
+    /// Sets queues up: every queue empty, or holding 0..fill-1.
+    pub struct QueueInitParams {
+        /// The queues.
+        pub space: QueueSpace,
+        /// Values that each queue holds at first, at most its capacity.
+        pub fill: u32,
+        /// Unused.
+        pub reserved: u32,
+    }
+
+    /// The tile-queue engine's launches.
+    pub struct TileParams {
+        /// The scene.
+        pub scene: SceneView,
+        /// Where samples go.
+        pub film: FilmView,
+        /// Where counts go.
+        pub counters: CounterView,
+        /// Ray slots: tile t owns slots t * tile_slots .. (t + 1) * tile_slots.
+        pub rays: RayStore,
+        /// One queue a tile.
+        pub space: QueueSpace,
+        /// Per tile: pixels that still lack samples (paper policy's end test).
+        pub alive: Ptr<u32>,
+        /// Device ticks after which waves park their rays and return; 0: no limit.
+        pub budget_ticks: u64,
+        /// Tiles across the image.
+        pub tiles_x: u32,
+        /// Tiles down the image.
+        pub tiles_y: u32,
+        /// Tile width in pixels.
+        pub tile_width: u32,
+        /// Tile height in pixels.
+        pub tile_height: u32,
+        /// Slots of one tile: its pixels, padded to whole 8x4 chunks.
+        pub tile_slots: u32,
+        /// Samples that each pixel shall have at the end.
+        pub samples: u32,
+    }
+}

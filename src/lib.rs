@@ -1,0 +1,13 @@
+//! rayq: a ray tracer that lives by its concurrent queues, one kernel source for AMD, NVIDIA and the CPU.
+//!
+//! The map of the house: [`scene`] reads and checks what to draw, [`device`] runs kernels somewhere,
+//! [`engine`] traces the scene in one of three ways into the same [`film`], [`queue`] describes the queues that
+//! the kernels use, [`programs`] lists the kernels and [`layout`] what host and kernels share.
+
+pub mod device;
+pub mod error;
+pub mod layout;
+pub mod programs;
+
+/// Every kernel source file: (path under kernels/, text), `layout.h` included.
+pub static KERNEL_SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));

@@ -1,0 +1,3 @@
+//! The rayq command.
+
+fn main() {}

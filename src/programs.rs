@@ -1,0 +1,118 @@
+//! The kernel programs: which file, in which variants, with which entry points.
+//!
+//! The build script reads this table too, to compile every variant for the CPU; GPUs compile a variant when it
+//! is first needed.
+
+/// One way in which a program varies: the values exclude each other.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Upper-case name; value `v` of axis `A` defines the macro `RQ_A_V` in the kernels.
+    pub name: &'static str,
+    /// Lower-case values.
+    pub values: &'static [&'static str],
+}
+
+/// How light is carried: kernels/trace/integrator.h.
+pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "path"] };
+/// The concurrent queue: one header a value under kernels/queue.
+pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq"] };
+
+/// A source file with entry points.
+#[derive(Debug)]
+pub struct Program {
+    /// Name, also the first part of each unit's name.
+    pub name: &'static str,
+    /// Path under kernels/.
+    pub file: &'static str,
+    /// In which ways it varies.
+    pub axes: &'static [&'static Axis],
+    /// Entry points.
+    pub kernels: &'static [&'static str],
+}
+
+/// One lane per pixel, bounces in a loop.
+pub static MEGAKERNEL: Program = Program {
+    name: "megakernel",
+    file: "engine/megakernel.cpp",
+    axes: &[&INTEGRATOR],
+    kernels: &["megakernel"],
+};
+/// Wavefront with double-buffered rays.
+pub static COMPACTION: Program = Program {
+    name: "compaction",
+    file: "engine/compaction.cpp",
+    axes: &[&INTEGRATOR],
+    kernels: &["generate", "trace_append", "trace_flag", "scan_sums", "scatter"],
+};
+/// Tiles that each own a queue.
+pub static TILE_QUEUE: Program = Program {
+    name: "tile_queue",
+    file: "engine/tile_queue.cpp",
+    axes: &[&QUEUE, &INTEGRATOR],
+    kernels: &["queue_initialise", "tile_generate", "tile_trace"],
+};
+
+/// Every program.
+pub static PROGRAMS: &[&Program] = &[];
+
+/// One variant of a program: what a compiler is given.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    /// The program.
+    pub program: &'static Program,
+    /// One value for each axis, in the program's order.
+    pub choice: Vec<&'static str>,
+}
+
+impl PartialEq for Unit {
+    fn eq(&self, other: &Self) -> bool {
+        self.program.name == other.program.name && self.choice == other.choice
+    }
+}
+impl Eq for Unit {}
+impl std::hash::Hash for Unit {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl Unit {
+    /// `program`_`value`_`value`..., unique among all units and a C identifier.
+    pub fn name(&self) -> String {
+        std::iter::once(self.program.name).chain(self.choice.iter().copied()).collect::<Vec<_>>().join("_")
+    }
+
+    /// The macros that the kernels test, each to be defined as 1.
+    pub fn defines(&self) -> Vec<String> {
+        let one = |(axis, value): (&&Axis, &&str)| format!("RQ_{}_{}", axis.name, value.to_uppercase());
+        self.program.axes.iter().zip(&self.choice).map(one).collect()
+    }
+}
+
+impl Program {
+    /// Every variant.
+    pub fn units(&'static self) -> Vec<Unit> {
+        let mut units = vec![Unit { program: self, choice: vec![] }];
+        for axis in self.axes {
+            units = units
+                .iter()
+                .flat_map(|u| {
+                    axis.values.iter().map(|v| Unit {
+                        program: self,
+                        choice: u.choice.iter().copied().chain([*v]).collect(),
+                    })
+                })
+                .collect();
+        }
+        units
+    }
+
+    /// The variant with the given value for each axis, in the program's order.
+    ///
+    /// # Panics
+    /// If there is no such variant: values come from our own enums, never from the user.
+    pub fn unit(&'static self, choice: &[&str]) -> Unit {
+        let found = self.units().into_iter().find(|u| u.choice == choice);
+        found.unwrap_or_else(|| panic!("program {} has no variant {choice:?}", self.name))
+    }
+}
