@@ -13,7 +13,7 @@ pub struct Axis {
 }
 
 /// How light is carried: kernels/trace/integrator.h.
-pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "path"] };
+pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "shadowed", "path"] };
 /// The concurrent queue: one header a value under kernels/queue.
 pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq"] };
 
@@ -53,7 +53,7 @@ pub static TILE_QUEUE: Program = Program {
 };
 
 /// Every program.
-pub static PROGRAMS: &[&Program] = &[];
+pub static PROGRAMS: &[&Program] = &[&MEGAKERNEL, &COMPACTION];
 
 /// One variant of a program: what a compiler is given.
 #[derive(Clone, Debug)]
