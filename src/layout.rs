@@ -367,8 +367,6 @@ layout! {
         pub rays: RayStore,
         /// One queue a tile.
         pub space: QueueSpace,
-        /// Per tile: pixels that still lack samples (paper policy's end test).
-        pub alive: Ptr<u32>,
         /// Device ticks after which waves park their rays and return; 0: no limit.
         pub budget_ticks: u64,
         /// Tiles across the image.

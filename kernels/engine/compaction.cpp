@@ -22,17 +22,17 @@ RQ_KERNEL(generate, CompactionParams) {
 }
 
 // Traces the ray in place `i`. Returns whether it goes on; if not, its sample is in the film.
-RQ_INLINE bool trace_one(const CompactionParams &p, u64 i, Path &path, u32 &pixel, Tally &tally) {
+RQ_INLINE bool trace_one(const CompactionParams &p, u64 i, Path &path, u32 &pixel, RayTally &tally) {
     pixel = p.rays.pixel[i];
     if (pixel == no_pixel) return false;
     path = load_path(p.rays, i);
     if (p.scene.max_depth > 0 && step(p.scene, path, pixel, tally)) return true;
-    commit(p.film, pixel, path.red, path.green, path.blue, path_sample(path), 1);
+    commit(p.film, pixel, path.red, path.green, path.blue, path_sample(path), 1, tally);
     return false;
 }
 
 RQ_KERNEL(trace_append, CompactionParams) {
-    Tally tally{};
+    RayTally tally{};
     const u64 n = *p.count;
     const Items waves = my_wave_items(n);
     for (u64 first = waves.first; first < waves.end; first += waves.step) {
@@ -54,7 +54,7 @@ RQ_KERNEL(trace_append, CompactionParams) {
 }
 
 RQ_KERNEL(trace_flag, CompactionParams) {
-    Tally tally{};
+    RayTally tally{};
     const u64 n = *p.count;
     const Items stretches = my_wave_numbers((n + stretch - 1) / stretch);
     for (u64 s = stretches.first; s < stretches.end; s += stretches.step) {

@@ -4,7 +4,7 @@
 namespace rq {
 
 // The samples that a pixel lacks, traced one after the other.
-RQ_INLINE void render_pixel(const MegakernelParams &p, u32 pixel, Tally &tally) {
+RQ_INLINE void render_pixel(const MegakernelParams &p, u32 pixel, RayTally &tally) {
     const u32 before = p.film.counts[pixel];
     if (before >= p.samples) return;
     u64 red = 0, green = 0, blue = 0;
@@ -16,11 +16,11 @@ RQ_INLINE void render_pixel(const MegakernelParams &p, u32 pixel, Tally &tally) 
         green += path.green;
         blue += path.blue;
     }
-    commit(p.film, pixel, red, green, blue, before, p.samples - before);
+    commit(p.film, pixel, red, green, blue, before, p.samples - before, tally);
 }
 
 RQ_KERNEL(megakernel, MegakernelParams) {
-    Tally tally{};
+    RayTally tally{};
     const Items items = my_items(p.chunks * chunk_lanes);
     for (u64 i = items.first; i < items.end; i += items.step) {
         const u32 pixel = chunk_pixel(p.scene.width, p.scene.height, p.first_chunk * chunk_lanes + i);

@@ -34,6 +34,9 @@ RQ_INLINE u32 block_index() { return rq_cpu_place.block; }
 RQ_INLINE u32 block_threads() { return 1; }
 RQ_INLINE u32 block_count() { return rq_cpu_place.blocks; }
 
+// Whether a wave is one lane, known when the kernel is compiled.
+constexpr bool wave_size_is_one = true;
+
 // ---- waves of one lane
 RQ_INLINE constexpr u32 wave_size() { return 1; }
 RQ_INLINE u32 wave_lane() { return 0; }

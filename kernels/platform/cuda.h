@@ -24,6 +24,9 @@ RQ_INLINE u32 block_index() { return blockIdx.x; }
 RQ_INLINE u32 block_threads() { return blockDim.x; }
 RQ_INLINE u32 block_count() { return gridDim.x; }
 
+// Whether a wave is one lane, known when the kernel is compiled.
+constexpr bool wave_size_is_one = false;
+
 // ---- waves: a warp of 32. Every function here is called by all lanes of the wave together.
 constexpr u32 full_warp = 0xffffffffu;
 RQ_INLINE constexpr u32 wave_size() { return 32u; }

@@ -34,6 +34,9 @@ RQ_INLINE u32 block_index() { return __builtin_amdgcn_workgroup_id_x(); }
 RQ_INLINE u32 block_threads() { return __builtin_amdgcn_workgroup_size_x(); }
 RQ_INLINE u32 block_count() { return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(); }
 
+// Whether a wave is one lane, known when the kernel is compiled.
+constexpr bool wave_size_is_one = false;
+
 // ---- waves. Every function here is called by all lanes of the wave together.
 #if __has_builtin(__builtin_amdgcn_wavefrontsize)
 RQ_INLINE u32 wave_size() { return __builtin_amdgcn_wavefrontsize(); }

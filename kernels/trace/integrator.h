@@ -18,19 +18,20 @@ RQ_INLINE bool continue_path(const SceneView &scene, Path &path, const Surface &
 }
 
 template <bool Shadows>
-RQ_INLINE bool whitted_bounce(const SceneView &scene, Path &path, const Surface &s, const Material &m, Tally &tally) {
+RQ_INLINE bool whitted_bounce(const SceneView &scene, Path &path, const Surface &s, const Material &m, RayTally &tally) {
     const Vec3 albedo = vec(m.albedo);
-    deposit(scene, path, path.weight * vec(m.emission), tally);
     if (m.kind == material_dielectric) {
         // One ray goes on: through, unless the reflection is total.
         const Refraction r = refract_or_reflect(path.direction, s, m.parameter, 1.0f);
         return continue_path(scene, path, s, r.through ? -s.normal : s.normal, unit(r.direction));
     }
     const float mirror = m.kind == material_reflective ? m.parameter : m.kind == material_metal ? 1.0f : 0.0f;
+    Vec3 light = vec(m.emission);
     if (mirror < 1.0f) {
-        const Vec3 light = vec(scene.ambient) + albedo * direct_light<Shadows>(scene, s, tally);
-        deposit(scene, path, path.weight * light * (1.0f - mirror), tally);
+        const Vec3 diffuse = mad(albedo, direct_light<Shadows>(scene, s, tally), vec(scene.ambient));
+        light = mad(diffuse, 1.0f - mirror, light);
     }
+    deposit(scene, path, path.weight * light, tally);
     if (!(mirror > 0.0f)) return false;
     path.weight = path.weight * albedo * mirror;
     return continue_path(scene, path, s, s.normal, reflect(path.direction, s.normal));
@@ -54,8 +55,9 @@ RQ_INLINE bool survives_roulette(const SceneView &scene, Path &path, float u) {
 }
 
 RQ_INLINE bool path_bounce(const SceneView &scene, Path &path, u32 pixel, const Surface &s, const Material &m,
-                           Tally &tally) {
-    deposit(scene, path, path.weight * vec(m.emission), tally);
+                           RayTally &tally) {
+    const Vec3 weight = path.weight;
+    Vec3 light = vec(m.emission);
     const Random4 r = random4(scene, pixel, path_sample(path), 1 + 2 * path_depth(path));
     Vec3 direction, side = s.normal;
     const Vec3 albedo = vec(m.albedo);
@@ -73,16 +75,16 @@ RQ_INLINE bool path_bounce(const SceneView &scene, Path &path, u32 pixel, const 
         path.weight = path.weight * albedo;
     } else {
         // Lambert: a point of the unit sphere that touches the surface is cosine-distributed.
-        if (scene.light_count != 0)
-            deposit(scene, path, path.weight * albedo * direct_light<true>(scene, s, tally), tally);
+        if (scene.light_count != 0) light = mad(albedo, direct_light<true>(scene, s, tally), light);
         direction = unit_or(s.normal + random_direction(r.a, r.b), s.normal);
         path.weight = path.weight * albedo;
     }
+    if (light.x != 0.0f || light.y != 0.0f || light.z != 0.0f) deposit(scene, path, weight * light, tally);
     return survives_roulette(scene, path, r.d) && continue_path(scene, path, s, side, direction);
 }
 
 // Traces the path's ray and shades what it meets. Returns whether the path goes on.
-RQ_INLINE bool step(const SceneView &scene, Path &path, [[maybe_unused]] u32 pixel, Tally &tally) {
+RQ_INLINE bool step(const SceneView &scene, Path &path, [[maybe_unused]] u32 pixel, RayTally &tally) {
     if (path_depth(path) == 0) tally.primary++;
     else tally.bounce++;
     const Hit hit = nearest_hit(scene, path.origin, path.direction, 3.0e38f);

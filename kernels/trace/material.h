@@ -14,7 +14,7 @@ RQ_INLINE bool is_hidden(const SceneView &scene, Vec3 from, Vec3 direction, floa
 
 // Irradiance from the scene's lights on a surface, over pi. With `Shadows` each light that faces the surface
 // is asked for with a ray.
-template <bool Shadows> RQ_INLINE Vec3 direct_light(const SceneView &scene, const Surface &s, Tally &tally) {
+template <bool Shadows> RQ_INLINE Vec3 direct_light(const SceneView &scene, const Surface &s, RayTally &tally) {
     Vec3 sum = vec(0.0f, 0.0f, 0.0f);
     for (u32 i = 0; i < scene.light_count; ++i) {
         const Light light = scene.lights[i];

@@ -21,9 +21,10 @@ RQ_INLINE u32 path_depth(const Path &path) { return path.info & depth_mask; }
 RQ_INLINE u32 path_sample(const Path &path) { return path.info >> depth_bits; }
 
 // What a lane counts during a launch.
-struct Tally {
+struct RayTally {
     u32 primary, bounce, shadow;  // rays traced
     u32 bad, clamped;             // contributions that were not numbers, or beyond the film's range
+    u32 finished;                 // samples that entered the film
 };
 
 // Order of the words in a counter row; src/engine/counters.rs mirrors it.
@@ -35,10 +36,11 @@ RQ_INLINE void bump(const CounterView &counters, Counter which, u32 total) {
         reduce_add(counters.words + (global_wave() % counter_stripes) * counter_words + which, (u64)total);
 }
 // Adds a lane's tally to the launch's. All lanes of the wave call.
-RQ_INLINE void flush(const CounterView &counters, const Tally &t) {
+RQ_INLINE void flush(const CounterView &counters, const RayTally &t) {
     bump(counters, count_primary, wave_sum(t.primary));
     bump(counters, count_bounce, wave_sum(t.bounce));
     bump(counters, count_shadow, wave_sum(t.shadow));
+    bump(counters, count_finished, wave_sum(t.finished));
     if (wave_any((t.bad | t.clamped) != 0)) {
         bump(counters, count_bad, wave_sum(t.bad));
         bump(counters, count_clamped, wave_sum(t.clamped));
@@ -48,7 +50,7 @@ RQ_INLINE void flush(const CounterView &counters, const Tally &t) {
 // One channel of one contribution in the film's units. Each contribution is checked, clamped and rounded by
 // itself, so that sums do not depend on their order. The host chooses scale and limit so that a whole path
 // cannot overflow 32 bits.
-RQ_INLINE u32 to_units(const SceneView &scene, float value, Tally &tally) {
+RQ_INLINE u32 to_units(const SceneView &scene, float value, RayTally &tally) {
     float units = value * scene.film_scale;
     if (!(units >= 0.0f)) {
         tally.bad++;
@@ -60,7 +62,7 @@ RQ_INLINE u32 to_units(const SceneView &scene, float value, Tally &tally) {
     }
     return round_to_u32(units);
 }
-RQ_INLINE void deposit(const SceneView &scene, Path &path, Vec3 radiance, Tally &tally) {
+RQ_INLINE void deposit(const SceneView &scene, Path &path, Vec3 radiance, RayTally &tally) {
     path.red += to_units(scene, radiance.x, tally);
     path.green += to_units(scene, radiance.y, tally);
     path.blue += to_units(scene, radiance.z, tally);
@@ -68,7 +70,9 @@ RQ_INLINE void deposit(const SceneView &scene, Path &path, Vec3 radiance, Tally 
 
 // Adds finished samples to a pixel that nobody else touches meanwhile. The first ones overwrite, so that
 // memory need not be read: `before` is how many the pixel had.
-RQ_INLINE void commit(const FilmView &film, u32 pixel, u64 red, u64 green, u64 blue, u32 before, u32 samples) {
+RQ_INLINE void commit(const FilmView &film, u32 pixel, u64 red, u64 green, u64 blue, u32 before, u32 samples,
+                      RayTally &tally) {
+    tally.finished += samples;
     u64 *const sums = film.sums + pixel;
     if (before != 0) {
         red += sums[0];
