@@ -133,11 +133,11 @@ template <bool Batched> struct GlfqRing {
     // of the loop after that answers a change of the slot by an operation of an older lap, of which each makes
     // at most two.
     RQ_INLINE bool install(Handle &q, u64 ticket, u32 value) {
-        u64 *slot = slot(q, ticket);
+        u64 *const place = slot(q, ticket);
         const u64 mine = lap(q, ticket) | (u64)value << 1 | safe;
         u64 word = lap(q, ticket - (q.mask + 1)) | bottom(q) | safe;
         for (;;) {
-            const u64 found = atomic_cas<slot_install>(slot, word, mine);
+            const u64 found = atomic_cas<slot_install>(place, word, mine);
             if (found == word) return true;
             word = found;
             if (age(q, word, ticket) >= 0 || !is_free(q, word)) return false;
@@ -188,8 +188,8 @@ template <bool Batched> struct GlfqRing {
     // Finds the value of the ticket, or makes sure that its enqueuer will not succeed. A dequeuer must not drop
     // its ticket before that: the value would be stranded. The loop is bounded as in install().
     RQ_INLINE bool find(Handle &q, Lane &l, u64 ticket, u32 &value) {
-        u64 *slot = slot(q, ticket);
-        u64 word = atomic_load<slot_take>(slot);
+        u64 *const place = slot(q, ticket);
+        u64 word = atomic_load<slot_take>(place);
         for (;;) {
             if (age(q, word, ticket) == 0) {
                 value = (u32)((word & bottom(q)) >> 1);
@@ -198,7 +198,7 @@ template <bool Batched> struct GlfqRing {
             if (age(q, word, ticket) > 0) return false;
             const u64 closed = is_free(q, word) ? lap(q, ticket) | bottom(q) | (word & safe) : word & ~safe;
             if (closed == word) return false;
-            const u64 found = atomic_cas<slot_take>(slot, word, closed);
+            const u64 found = atomic_cas<slot_take>(place, word, closed);
             if (found == word) return false;
             word = found;
             RQ_TALLY(l, spins);
