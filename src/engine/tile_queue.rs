@@ -80,18 +80,22 @@ impl TileQueue {
         let resident = device.resident_blocks(&trace, threads, 0)?;
         let blocks = settings.lanes.map_or(resident, |lanes| lanes.div_ceil(threads).clamp(1, resident));
         let persistent = Shape { blocks, threads, shared: 0 };
-        let lanes = blocks * threads;
-        let options = QueueOptions { patience: settings.patience, help_delay: settings.help_delay, ..Default::default() };
-        let layout =
-            QueueLayout::new(settings.queue, u64::from(tiling.slots), tiling.count(), lanes, lanes, &options)?;
+        let defaults = QueueOptions::default();
+        let options = QueueOptions {
+            patience: settings.patience.unwrap_or(defaults.patience),
+            help_delay: settings.help_delay.unwrap_or(defaults.help_delay),
+            ..defaults
+        };
+        let (slots, lanes) = (u64::from(tiling.slots), u64::from(blocks * threads));
+        let layout = QueueLayout::new(settings.queue, slots, tiling.count(), lanes, lanes, options)?;
         let slots = tiling.count() * u64::from(tiling.slots);
         Ok(TileQueue {
             initialise: device.kernel(&unit, "queue_initialise")?,
             generate: device.kernel(&unit, "tile_generate")?,
             trace,
             persistent,
-            words: Buffer::new(device, layout.total_words() as usize, "tile queues")?,
-            records: Buffer::zeroed(device, layout.total_record_words() as usize, "queue records")?,
+            words: Buffer::new(device, layout.words() as usize, "tile queues")?,
+            records: Buffer::zeroed(device, layout.records() as usize, "queue records")?,
             quads: Buffer::new(device, 3 * slots as usize, "ray slots")?,
             info: Buffer::new(device, slots as usize, "ray slots")?,
             tiling,
