@@ -3,4 +3,6 @@ use super::{Device, cpu::CpuDevice};
 use crate::error::Result;
 use std::sync::Arc;
 /// Opens.
-pub fn open(_: &str, workers: Option<usize>) -> Result<Arc<dyn Device>> { Ok(Arc::new(CpuDevice::new(workers)?)) }
+pub fn open(_: &str, workers: Option<usize>) -> Result<Arc<dyn Device>> {
+    Ok(Arc::new(CpuDevice::new(workers)?))
+}
