@@ -1,5 +1,6 @@
 //! The command line: one file a command, and what the commands share.
 
+pub mod bench;
 pub mod devices;
 pub mod kernels;
 mod progress;
@@ -25,6 +26,9 @@ pub struct Cli {
 enum Command {
     /// Render a scene file to a picture
     Render(render::Args),
+    /// Measure engines and queues
+    #[command(subcommand)]
+    Bench(bench::Command),
     /// List the devices that kernels can run on, and why others cannot
     Devices(devices::Args),
     /// Export the kernels' source, or compile it for an architecture without a device
@@ -36,6 +40,7 @@ impl Cli {
     pub fn run(self) -> Result<()> {
         match self.command {
             Command::Render(args) => render::run(args),
+            Command::Bench(command) => bench::run(command),
             Command::Devices(args) => devices::run(&args),
             Command::Kernels(args) => kernels::run(&args),
         }

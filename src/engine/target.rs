@@ -91,6 +91,12 @@ impl Target {
         self.film.pixels * u64::from(self.samples)
     }
 
+    /// Forgets every sample and count.
+    pub fn clear(&self) -> Result<()> {
+        self.counts.zero()?;
+        self.counters.clear()
+    }
+
     /// Waits for the device and reads the film.
     pub fn read_film(&self) -> Result<Film> {
         let (mut sums, counts) = (self.sums.to_vec()?, self.counts.to_vec()?);
