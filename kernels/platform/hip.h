@@ -17,6 +17,8 @@
 #define RQ_INLINE static __device__ inline __attribute__((always_inline))
 #define RQ_NOINLINE static __device__ __attribute__((noinline))
 #define RQ_UNROLL _Pragma("unroll")
+#define RQ_PRAGMA(text) _Pragma(#text)
+#define RQ_UNROLL_BY(n) RQ_PRAGMA(unroll n)
 #define RQ_NO_UNROLL _Pragma("nounroll")
 #ifndef RQ_BLOCK_THREADS
 #define RQ_BLOCK_THREADS 256
@@ -143,8 +145,11 @@ RQ_INLINE void block_barrier() {
 extern __shared__ Quad rq_dynamic_shared[];
 template <class T> RQ_INLINE T *shared_memory() { return reinterpret_cast<T *>(rq_dynamic_shared); }
 
+RQ_INLINE Float4 load_constant(const Float4 *p) { return *p; }
+
 // ---- arithmetic with one IEEE rounding (the compiler is asked for correctly rounded divide and sqrt)
 RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
+RQ_INLINE float reciprocal(float a) { return 1.0f / a; }
 RQ_INLINE float divide(float a, float b) { return a / b; }
 RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 // To the nearest integer, ties to even; 0 <= f < 2^32.

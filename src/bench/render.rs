@@ -46,14 +46,17 @@ pub fn name(settings: &Settings) -> String {
         EngineKind::Megakernel => "megakernel".into(),
         EngineKind::Compaction if settings.compact == Compact::Append => "compaction append".into(),
         EngineKind::Compaction => "compaction scan".into(),
-        EngineKind::TileQueue => format!("tile-queue {:?} {}", settings.policy, settings.queue).to_lowercase(),
+        EngineKind::TileQueue => {
+            format!("tile-queue {:?} {}", settings.policy, settings.queue).to_lowercase()
+        }
     }
 }
 
 /// Every engine in every form, the tile-queue engine with each of `queues`.
 pub fn every_engine(base: &Settings, queues: &[QueueKind]) -> Vec<Settings> {
     let with = |engine, compact| Settings { engine, compact, ..base.clone() };
-    let tiles = queues.iter().map(|&queue| Settings { queue, ..with(EngineKind::TileQueue, Compact::Append) });
+    let tiles =
+        queues.iter().map(|&queue| Settings { queue, ..with(EngineKind::TileQueue, Compact::Append) });
     [
         with(EngineKind::Megakernel, Compact::Append),
         with(EngineKind::Compaction, Compact::Append),
@@ -107,7 +110,8 @@ impl Contender {
 
     fn row(&self) -> Row {
         let counts = self.render.statistics().counts;
-        let figures = |f: &dyn Fn(&Sample) -> f64| Spread::of(&self.samples.iter().map(f).collect::<Vec<_>>());
+        let figures =
+            |f: &dyn Fn(&Sample) -> f64| Spread::of(&self.samples.iter().map(f).collect::<Vec<_>>());
         let rate = |ms: f64| counts.rays() as f64 / ms / 1e3;
         Row {
             name: name(&self.settings),

@@ -109,8 +109,13 @@ fn render(args: &RenderArgs) -> Result<()> {
         let contenders = every_engine(&base, &args.queues);
         let rows = measure(&device, scene, &contenders, plan, |text| status.show(text))?;
         drop(status);
-        let rows =
-            SceneRows { scene: path.display().to_string(), width: args.width, height: args.height, spp: args.spp, rows };
+        let rows = SceneRows {
+            scene: path.display().to_string(),
+            width: args.width,
+            height: args.height,
+            spp: args.spp,
+            rows,
+        };
         super::print(&table(&rows, device.info()))?;
         report.scenes.push(rows);
     }
@@ -126,7 +131,8 @@ fn table(scene: &SceneRows, device: &DeviceInfo) -> String {
         "{}, {}x{}, {} samples a pixel, on {} ({}); film {}\n",
         scene.scene, scene.width, scene.height, scene.spp, device.id, device.name, scene.rows[0].film_hash
     );
-    let _ = writeln!(text, "{:28} {:>10} {:>21} {:>12} {:>10}", "", "MRays/s", "min .. max", "trace only", "ms");
+    let _ =
+        writeln!(text, "{:28} {:>10} {:>21} {:>12} {:>10}", "", "MRays/s", "min .. max", "trace only", "ms");
     for row in &scene.rows {
         let (all, trace) = (row.mrays_per_s, row.mrays_per_s_trace);
         let range = format!("{:.0} .. {:.0}", all.min, all.max);
