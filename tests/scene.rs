@@ -359,6 +359,16 @@ fn shipped_scenes_are_the_reference_scenes() {
 }
 
 #[test]
+fn the_example_of_the_documentation_is_a_scene() {
+    let text = std::fs::read_to_string(root("docs/scene-format.md")).expect("shipped");
+    let example =
+        text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let scene = toml(example).expect("a good scene");
+    assert_eq!((scene.materials.len(), scene.spheres.len(), scene.planes.len()), (3, 2, 1));
+    assert_eq!(scene.largest_contribution(), 4.0);
+}
+
+#[test]
 fn overrides_are_checked_and_change_the_aspect() {
     let scene = Scene::load(&root("scenes/cornell.toml")).expect("a good scene");
     let set = |o: Overrides| scene.clone().with_overrides(&o);
