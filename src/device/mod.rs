@@ -5,6 +5,7 @@
 
 mod buffer;
 pub mod cpu;
+pub mod select;
 
 pub use buffer::Buffer;
 
