@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 /// A sky of one colour, 64 x 64 pixels: every pixel of the picture is [`SKY`].
 const SCENE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/E41/scene.json");
 const SKY: [u8; 3] = [137, 188, 225];
-/// Makes a render take minutes.
-const LONG: [&str; 6] = ["--width", "1024", "--height", "1024", "--spp", "100000"];
+/// Makes a render take minutes, if it is not stopped before; the limit keeps a failing test short.
+const LONG: [&str; 8] = ["--width", "1024", "--height", "1024", "--spp", "100000", "--timeout", "60"];
 
 /// `rayq` on the CPU, with a folder of its own to run in.
 struct Bench {
