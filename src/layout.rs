@@ -271,6 +271,22 @@ layout! {
         pub capacity: u64,
     }
 
+    /// A launch of one of the kernels of kernels/probe.
+    pub struct ProbeParams {
+        /// Tickets given out.
+        pub counter: Ptr<u64>,
+        /// `count` words.
+        pub slots: Ptr<u64>,
+        /// `count` numbers.
+        pub values: Ptr<f32>,
+        /// Length of the arrays.
+        pub count: u64,
+        /// Factor of the arithmetic.
+        pub factor: f32,
+        /// Unused; keeps the size a multiple of 8.
+        pub reserved: u32,
+    }
+
     /// The megakernel's launch.
     pub struct MegakernelParams {
         /// The scene.

@@ -52,8 +52,16 @@ pub static TILE_QUEUE: Program = Program {
     kernels: &["queue_initialise", "tile_generate", "tile_trace"],
 };
 
+/// The platform's idioms one by one, for the tests of devices and compilers.
+pub static PROBE: Program = Program {
+    name: "probe",
+    file: "probe/probe.cpp",
+    axes: &[],
+    kernels: &["probe_tickets", "probe_cas", "probe_arithmetic"],
+};
+
 /// Every program.
-pub static PROGRAMS: &[&Program] = &[&MEGAKERNEL, &COMPACTION, &TILE_QUEUE];
+pub static PROGRAMS: &[&Program] = &[&PROBE, &MEGAKERNEL, &COMPACTION, &TILE_QUEUE];
 
 /// One variant of a program: what a compiler is given.
 #[derive(Clone, Debug)]

@@ -4,6 +4,9 @@
 // for shared memory. `volatile` and the memory clobber keep the compiler from moving accesses across.
 #pragma once
 
+// NVRTC 12 has no __builtin_offsetof; this is the intrinsic that its own headers make offsetof of.
+#define __builtin_offsetof(T, member) __INTADDR__(&((T *)0)->member)
+
 #define RQ_INLINE static __device__ __forceinline__
 #define RQ_NOINLINE static __device__ __noinline__
 #define RQ_UNROLL _Pragma("unroll")

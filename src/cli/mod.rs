@@ -1,5 +1,8 @@
 //! The command line: one file a command, and what the commands share.
 
+pub mod bench;
+pub mod devices;
+pub mod kernels;
 mod progress;
 pub mod render;
 mod report;
@@ -23,6 +26,13 @@ pub struct Cli {
 enum Command {
     /// Render a scene file to a picture
     Render(render::Args),
+    /// Measure engines and queues
+    #[command(subcommand)]
+    Bench(bench::Command),
+    /// List the devices that kernels can run on, and why others cannot
+    Devices(devices::Args),
+    /// Export the kernels' source, or compile it for an architecture without a device
+    Kernels(kernels::Args),
 }
 
 impl Cli {
@@ -30,6 +40,9 @@ impl Cli {
     pub fn run(self) -> Result<()> {
         match self.command {
             Command::Render(args) => render::run(args),
+            Command::Bench(command) => bench::run(command),
+            Command::Devices(args) => devices::run(&args),
+            Command::Kernels(args) => kernels::run(&args),
         }
     }
 }

@@ -250,7 +250,7 @@ impl Args {
     }
 }
 
-fn parse_tile(text: &str) -> std::result::Result<(u32, u32), String> {
+pub(super) fn parse_tile(text: &str) -> std::result::Result<(u32, u32), String> {
     let side = |s: &str| match s.parse() {
         Ok(n @ 1..) => Ok(n),
         _ => Err("give WxH or N, whole numbers of pixels from 1 up, such as 64 or 160x90".to_owned()),

@@ -6,7 +6,7 @@
 use super::pace::Pace;
 use super::target::CHUNK;
 use super::{Compact, Engine, Phase, Target, Timeline};
-use crate::device::{Buffer, Device, Kernel, Shape, BLOCK_THREADS, cover, launch};
+use crate::device::{BLOCK_THREADS, Buffer, Device, Kernel, Shape, cover, launch};
 use crate::error::Result;
 use crate::layout::{CompactionParams, Ptr, Quad, RayStore};
 use crate::programs::COMPACTION;
@@ -83,7 +83,8 @@ impl Compaction {
             scan_sums: device.kernel(&unit, "scan_sums")?,
             scatter: device.kernel(&unit, "scatter")?,
         };
-        let most = if device.is_wide() { BATCH_WIDE } else { BATCH_NARROW * u64::from(device.info().compute_units) };
+        let most =
+            if device.is_wide() { BATCH_WIDE } else { BATCH_NARROW * u64::from(device.info().compute_units) };
         let batch_chunks = target.chunks().min(most / CHUNK);
         let capacity = batch_chunks * CHUNK;
         let threads = if device.is_wide() { BLOCK_THREADS } else { 1 };
@@ -95,7 +96,11 @@ impl Compaction {
             kernels,
             rays: [Rays::new(device, capacity)?, Rays::new(device, capacity)?],
             counts: Buffer::zeroed(device, target.scene.max_depth as usize + 2, "ray counts")?,
-            flags: Buffer::new(device, if form == Compact::Scan { capacity as usize } else { 0 }, "ray flags")?,
+            flags: Buffer::new(
+                device,
+                if form == Compact::Scan { capacity as usize } else { 0 },
+                "ray flags",
+            )?,
             sums: Buffer::new(device, capacity.div_ceil(STRETCH) as usize, "ray counts")?,
             persistent: Shape { blocks, threads, shared: 0 },
             pace: Pace::new(&**device),
@@ -182,5 +187,10 @@ impl Engine for Compaction {
         }
         self.pace.launched(launched);
         Ok(self.sample == target.samples)
+    }
+
+    fn restart(&mut self, _: &Target) {
+        self.sample = 0;
+        self.chunk = 0;
     }
 }

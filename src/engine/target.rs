@@ -91,9 +91,19 @@ impl Target {
         self.film.pixels * u64::from(self.samples)
     }
 
+    /// Forgets every sample and count.
+    pub fn clear(&self) -> Result<()> {
+        self.counts.zero()?;
+        self.counters.clear()
+    }
+
     /// Waits for the device and reads the film.
     pub fn read_film(&self) -> Result<Film> {
-        let (sums, counts) = (self.sums.to_vec()?, self.counts.to_vec()?);
+        let (mut sums, counts) = (self.sums.to_vec()?, self.counts.to_vec()?);
+        // The first sample overwrites a sum; until then its memory holds anything.
+        for pixel in (0..counts.len()).filter(|&pixel| counts[pixel] == 0) {
+            (0..3).for_each(|plane| sums[plane * counts.len() + pixel] = 0);
+        }
         Ok(Film::new(self.scene.width, self.scene.height, self.scene.film_scale, sums, counts))
     }
 }

@@ -40,7 +40,8 @@ impl Tiling {
         let slots = u64::from(width.div_ceil(8)) * u64::from(height.div_ceil(4)) * CHUNK;
         let tiles = u64::from(across) * u64::from(down);
         if tiles > MOST_TILES {
-            let why = format!("tile {width}x{height}: makes {tiles} tiles of the image; the limit is {MOST_TILES}");
+            let why =
+                format!("tile {width}x{height}: makes {tiles} tiles of the image; the limit is {MOST_TILES}");
             return Err(Error::Input(why));
         }
         let slots = u32::try_from(slots).map_err(|_| {
@@ -112,7 +113,12 @@ impl TileQueue {
             scene: target.scene,
             film: target.film,
             counters: target.counters.view(),
-            rays: RayStore { quads: self.quads.ptr(), info: self.info.ptr(), pixel: Ptr::null(), capacity: slots },
+            rays: RayStore {
+                quads: self.quads.ptr(),
+                info: self.info.ptr(),
+                pixel: Ptr::null(),
+                capacity: slots,
+            },
             space: self.layout.space(self.words.ptr(), self.records.ptr()),
             budget_ticks: ticks,
             tiles_x: self.tiling.across,
@@ -153,5 +159,9 @@ impl Engine for TileQueue {
         // SAFETY: as above.
         unsafe { launch(&target.device, &self.trace, self.persistent, &params)? };
         Ok(target.counters.read()?.finished == target.total_samples())
+    }
+
+    fn restart(&mut self, _: &Target) {
+        self.ready = false;
     }
 }
