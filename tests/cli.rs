@@ -141,7 +141,8 @@ fn refusals_come_before_the_work() {
     fs::write(bench.path("file"), "").expect("writable");
     refuse(&["-o", "file/out.png"], 4, &["file/out.png", "os error"]);
     refuse(&["-o", "out.png", "--stats", "file/out.json"], 4, &["file/out.json", "os error"]);
-    refuse(&["-o", "out.png", "--device", "abacus"], 3, &["abacus"]);
+    refuse(&["-o", "out.png", "--device", "abacus"], 2, &["abacus", "available: cpu"]);
+    refuse(&["-o", "out.png", "--device", "cuda:99"], 3, &["cuda:99"]);
     assert!(!bench.path("out.png").exists());
 }
 
