@@ -248,6 +248,10 @@ layout! {
         pub film_limit: f32,
         /// Two over the image's height: a pixel's size on the image plane.
         pub pixel_size: f32,
+        /// Length of `materials`.
+        pub material_count: u32,
+        /// 1: launches have room for a copy of the scene in on-chip memory.
+        pub on_chip: u32,
     }
 
     /// The exact film: fixed-point sums in three planes of `pixels`, and the samples each pixel has finished.

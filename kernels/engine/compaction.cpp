@@ -23,55 +23,60 @@ RQ_KERNEL(generate, CompactionParams) {
 }
 
 // Traces the ray in place `i`. Returns whether it goes on; if not, its sample is in the film.
-RQ_INLINE bool trace_one(const CompactionParams &p, u64 i, Path &path, u32 &pixel, RayTally &tally) {
+template <class S>
+RQ_INLINE bool trace_one(const CompactionParams &p, const S &scene, u64 i, Path &path, u32 &pixel, RayTally &tally) {
     pixel = p.rays.pixel[i];
     if (pixel == no_pixel) return false;
     path = load_path(p.rays, i);
-    if (p.scene.max_depth > 0 && step(p.scene, path, pixel, tally)) return true;
+    if (p.scene.max_depth > 0 && step(scene, path, pixel, tally)) return true;
     commit(p.film, pixel, path.red, path.green, path.blue, path_sample(path), 1, tally);
     return false;
 }
 
-RQ_KERNEL(trace_append, CompactionParams) {
-    RayTally tally{};
-    const u64 n = *p.count;
-    const Items waves = my_wave_items(n);
-    for (u64 first = waves.first; first < waves.end; first += waves.step) {
-        const u64 i = first + wave_lane();
-        Path path;
-        u32 pixel = no_pixel;
-        const bool goes_on = i < waves.end && trace_one(p, i, path, pixel, tally);
-        const LaneMask survivors = wave_ballot(goes_on);
-        if (survivors == 0) continue;
-        u32 base = 0;
-        if (wave_lane() == 0) base = atomic_add(p.next_count, count_lanes(survivors));
-        const u64 place = wave_broadcast(base, 0) + wave_rank(survivors);
-        if (goes_on) {
-            store_path(p.next, place, path);
-            p.next.pixel[place] = pixel;
-        }
-    }
-    flush(p.counters, tally);
-}
-
-RQ_KERNEL(trace_flag, CompactionParams) {
-    RayTally tally{};
-    const u64 n = *p.count;
-    const Items stretches = my_wave_numbers((n + stretch - 1) / stretch);
-    for (u64 s = stretches.first; s < stretches.end; s += stretches.step) {
-        u32 survivors = 0;
-        for (u64 first = s * stretch; first < (s + 1) * stretch && first < n; first += wave_size()) {
+RQ_KERNEL_BOUNDS(trace_append, CompactionParams, 256, RQ_TRACE_BLOCKS) {
+    with_scene(p.scene, [&](const auto &scene) {
+        RayTally tally{};
+        const u64 n = *p.count;
+        const Items waves = my_wave_items(n);
+        for (u64 first = waves.first; first < waves.end; first += waves.step) {
             const u64 i = first + wave_lane();
             Path path;
             u32 pixel = no_pixel;
-            const bool goes_on = i < n && trace_one(p, i, path, pixel, tally);
-            if (goes_on) store_path(p.rays, i, path);
-            if (i < n) p.flags[i] = goes_on;
-            survivors += count_lanes(wave_ballot(goes_on));
+            const bool goes_on = i < waves.end && trace_one(p, scene, i, path, pixel, tally);
+            const LaneMask survivors = wave_ballot(goes_on);
+            if (survivors == 0) continue;
+            u32 base = 0;
+            if (wave_lane() == 0) base = atomic_add(p.next_count, count_lanes(survivors));
+            const u64 place = wave_broadcast(base, 0) + wave_rank(survivors);
+            if (goes_on) {
+                store_path(p.next, place, path);
+                p.next.pixel[place] = pixel;
+            }
         }
-        if (wave_lane() == 0) p.sums[s] = survivors;
-    }
-    flush(p.counters, tally);
+        flush(p.counters, tally);
+    });
+}
+
+RQ_KERNEL_BOUNDS(trace_flag, CompactionParams, 256, RQ_TRACE_BLOCKS) {
+    with_scene(p.scene, [&](const auto &scene) {
+        RayTally tally{};
+        const u64 n = *p.count;
+        const Items stretches = my_wave_numbers((n + stretch - 1) / stretch);
+        for (u64 s = stretches.first; s < stretches.end; s += stretches.step) {
+            u32 survivors = 0;
+            for (u64 first = s * stretch; first < (s + 1) * stretch && first < n; first += wave_size()) {
+                const u64 i = first + wave_lane();
+                Path path;
+                u32 pixel = no_pixel;
+                const bool goes_on = i < n && trace_one(p, scene, i, path, pixel, tally);
+                if (goes_on) store_path(p.rays, i, path);
+                if (i < n) p.flags[i] = goes_on;
+                survivors += count_lanes(wave_ballot(goes_on));
+            }
+            if (wave_lane() == 0) p.sums[s] = survivors;
+        }
+        flush(p.counters, tally);
+    });
 }
 
 // One block turns the stretches' sums into where each stretch's survivors start.

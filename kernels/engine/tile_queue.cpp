@@ -59,11 +59,12 @@ RQ_INLINE u32 find_work(const TileParams &p, u32 start) {
 }
 
 // Traces the path in a slot by one step. Returns whether the slot has a ray to enqueue again.
-RQ_INLINE bool advance(const TileParams &p, u64 slot, Place place, RayTally &tally) {
+template <class S>
+RQ_INLINE bool advance(const TileParams &p, const S &scene, u64 slot, Place place, RayTally &tally) {
     const u32 pixel = pixel_at(p.scene, place);
     Path path = load_path(p.rays, slot);
     if (path.info == no_path) return false;
-    if (p.scene.max_depth == 0 || !step(p.scene, path, pixel, tally)) {
+    if (p.scene.max_depth == 0 || !step(scene, path, pixel, tally)) {
         const u32 sample = path_sample(path);
         commit(p.film, pixel, path.red, path.green, path.blue, sample, 1, tally);
         if (sample + 1 >= p.samples) {
@@ -79,37 +80,39 @@ RQ_INLINE bool advance(const TileParams &p, u64 slot, Place place, RayTally &tal
 // Batches between two looks at the clock.
 constexpr u32 batches_unseen = wave_size_is_one ? 64 : 4;
 
-RQ_KERNEL(tile_trace, TileParams) {
-    RayTally tally{};
-    auto lane = TheQueue::lane(p.space, global_thread());
-    const u64 start = device_ticks();
-    const u32 tiles = (u32)tile_count(p);
-    u32 tile = (u32)((u64)global_wave() * tiles / grid_waves());
-    auto queue = TheQueue::at(p.space, tile);
-    bool drained = false;
-    for (u32 batch = 1; !drained; ++batch) {
-        u32 number = 0;
-        const QueueStatus taken = TheQueue::dequeue(queue, lane, true, number);
-        if (!wave_any(taken == queue_ok)) {
-            // Nobody waits for a ray that another wave holds: that wave will enqueue it and look again.
-            tile = find_work(p, tile);
-            if (tile == tiles) break;
-            queue = TheQueue::at(p.space, tile);
-            continue;
+RQ_KERNEL_BOUNDS(tile_trace, TileParams, 256, RQ_TRACE_BLOCKS) {
+    with_scene(p.scene, [&](const auto &scene) {
+        RayTally tally{};
+        auto lane = TheQueue::lane(p.space, global_thread());
+        const u64 start = device_ticks();
+        const u32 tiles = (u32)tile_count(p);
+        u32 tile = (u32)((u64)global_wave() * tiles / grid_waves());
+        auto queue = TheQueue::at(p.space, tile);
+        bool drained = false;
+        for (u32 batch = 1; !drained; ++batch) {
+            u32 number = 0;
+            const QueueStatus taken = TheQueue::dequeue(queue, lane, true, number);
+            if (!wave_any(taken == queue_ok)) {
+                // Nobody waits for a ray that another wave holds: that wave will enqueue it and look again.
+                tile = find_work(p, tile);
+                if (tile == tiles) break;
+                queue = TheQueue::at(p.space, tile);
+                continue;
+            }
+            bool goes_on = false;
+            if (taken == queue_ok) {
+                const u64 slot = (u64)tile * p.tile_slots + number;
+                goes_on = advance(p, scene, slot, slot_place(p, tile, number), tally);
+            }
+            const QueueStatus put = TheQueue::enqueue(queue, lane, goes_on, number);
+            // A used-up pool: the ray stays in its slot, and the host starts the queues afresh.
+            drained = wave_any(put == queue_exhausted);
+            // One answer for the wave: the clocks of its lanes need not agree.
+            if (p.budget_ticks != 0 && batch % batches_unseen == 0)
+                drained |= wave_broadcast((u32)(device_ticks() - start >= p.budget_ticks), 0) != 0;
         }
-        bool goes_on = false;
-        if (taken == queue_ok) {
-            const u64 slot = (u64)tile * p.tile_slots + number;
-            goes_on = advance(p, slot, slot_place(p, tile, number), tally);
-        }
-        const QueueStatus put = TheQueue::enqueue(queue, lane, goes_on, number);
-        // A used-up pool: the ray stays in its slot, and the host starts the queues afresh.
-        drained = wave_any(put == queue_exhausted);
-        // One answer for the wave: the clocks of its lanes need not agree.
-        if (p.budget_ticks != 0 && batch % batches_unseen == 0)
-            drained |= wave_broadcast((u32)(device_ticks() - start >= p.budget_ticks), 0) != 0;
-    }
-    flush(p.counters, tally);
+        flush(p.counters, tally);
+    });
 }
 
 }  // namespace rq

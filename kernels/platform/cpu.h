@@ -4,6 +4,7 @@
 #pragma once
 
 #define RQ_INLINE static inline __attribute__((always_inline))
+#define RQ_METHOD inline __attribute__((always_inline))
 #define RQ_NOINLINE static __attribute__((noinline))
 #define RQ_UNROLL
 // A lane is a whole core: it tests eight spheres at once.

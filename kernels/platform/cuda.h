@@ -8,6 +8,7 @@
 #define __builtin_offsetof(T, member) __INTADDR__(&((T *)0)->member)
 
 #define RQ_INLINE static __device__ __forceinline__
+#define RQ_METHOD __device__ __forceinline__
 #define RQ_NOINLINE static __device__ __noinline__
 #define RQ_UNROLL _Pragma("unroll")
 #define RQ_PRAGMA(text) _Pragma(#text)

@@ -15,6 +15,7 @@
 #endif
 
 #define RQ_INLINE static __device__ inline __attribute__((always_inline))
+#define RQ_METHOD __device__ inline __attribute__((always_inline))
 #define RQ_NOINLINE static __device__ __attribute__((noinline))
 #define RQ_UNROLL _Pragma("unroll")
 #define RQ_PRAGMA(text) _Pragma(#text)

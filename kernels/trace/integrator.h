@@ -7,6 +7,14 @@
 #pragma once
 #include "trace/material.h"
 
+// Blocks of 256 lanes that a tracing kernel shall fit on a multiprocessor: what its registers are capped for.
+// Measured on an H200: fewer spill less, more hide more.
+#if RQ_INTEGRATOR_PATH
+#define RQ_TRACE_BLOCKS 2
+#else
+#define RQ_TRACE_BLOCKS 4
+#endif
+
 namespace rq {
 
 // Sends the path on from surface `s`, on the side of `n`, if it may have another hit.
@@ -17,24 +25,24 @@ RQ_INLINE bool continue_path(const SceneView &scene, Path &path, const Surface &
     return path_depth(path) < scene.max_depth;
 }
 
-template <bool Shadows>
-RQ_INLINE bool whitted_bounce(const SceneView &scene, Path &path, const Surface &s, const Material &m, RayTally &tally) {
+template <bool Shadows, class S>
+RQ_INLINE bool whitted_bounce(const S &scene, Path &path, const Surface &s, const Material &m, RayTally &tally) {
     const Vec3 albedo = vec(m.albedo);
     if (m.kind == material_dielectric) {
         // One ray goes on: through, unless the reflection is total.
         const Refraction r = refract_or_reflect(path.direction, s, m.parameter, 1.0f);
-        return continue_path(scene, path, s, r.through ? -s.normal : s.normal, unit(r.direction));
+        return continue_path(scene.view, path, s, r.through ? -s.normal : s.normal, unit(r.direction));
     }
     const float mirror = m.kind == material_reflective ? m.parameter : m.kind == material_metal ? 1.0f : 0.0f;
     Vec3 light = vec(m.emission);
     if (mirror < 1.0f) {
-        const Vec3 diffuse = mad(albedo, direct_light<Shadows>(scene, s, tally), vec(scene.ambient));
+        const Vec3 diffuse = mad(albedo, direct_light<Shadows>(scene, s, tally), vec(scene.view.ambient));
         light = mad(diffuse, 1.0f - mirror, light);
     }
-    deposit(scene, path, path.weight * light, tally);
+    deposit(scene.view, path, path.weight * light, tally);
     if (!(mirror > 0.0f)) return false;
     path.weight = path.weight * albedo * mirror;
-    return continue_path(scene, path, s, s.normal, reflect(path.direction, s.normal));
+    return continue_path(scene.view, path, s, s.normal, reflect(path.direction, s.normal));
 }
 
 // Unit direction to `toward`, or `fallback` where it has no length.
@@ -54,11 +62,12 @@ RQ_INLINE bool survives_roulette(const SceneView &scene, Path &path, float u) {
     return true;
 }
 
-RQ_INLINE bool path_bounce(const SceneView &scene, Path &path, u32 pixel, const Surface &s, const Material &m,
+template <class S>
+RQ_INLINE bool path_bounce(const S &scene, Path &path, u32 pixel, const Surface &s, const Material &m,
                            RayTally &tally) {
     const Vec3 weight = path.weight;
     Vec3 light = vec(m.emission);
-    const Random4 r = random4(scene, pixel, path_sample(path), 1 + 2 * path_depth(path));
+    const Random4 r = random4(scene.view, pixel, path_sample(path), 1 + 2 * path_depth(path));
     Vec3 direction, side = s.normal;
     const Vec3 albedo = vec(m.albedo);
     if (m.kind == material_dielectric) {
@@ -75,25 +84,25 @@ RQ_INLINE bool path_bounce(const SceneView &scene, Path &path, u32 pixel, const 
         path.weight = path.weight * albedo;
     } else {
         // Lambert: a point of the unit sphere that touches the surface is cosine-distributed.
-        if (scene.light_count != 0) light = mad(albedo, direct_light<true>(scene, s, tally), light);
+        if (scene.view.light_count != 0) light = mad(albedo, direct_light<true>(scene, s, tally), light);
         direction = unit_or(s.normal + random_direction(r.a, r.b), s.normal);
         path.weight = path.weight * albedo;
     }
-    if (light.x != 0.0f || light.y != 0.0f || light.z != 0.0f) deposit(scene, path, weight * light, tally);
-    return survives_roulette(scene, path, r.d) && continue_path(scene, path, s, side, direction);
+    if (light.x != 0.0f || light.y != 0.0f || light.z != 0.0f) deposit(scene.view, path, weight * light, tally);
+    return survives_roulette(scene.view, path, r.d) && continue_path(scene.view, path, s, side, direction);
 }
 
 // Traces the path's ray and shades what it meets. Returns whether the path goes on.
-RQ_INLINE bool step(const SceneView &scene, Path &path, [[maybe_unused]] u32 pixel, RayTally &tally) {
+template <class S> RQ_INLINE bool step(const S &scene, Path &path, [[maybe_unused]] u32 pixel, RayTally &tally) {
     tally.traced++;
     if (path_depth(path) == 0) tally.primary++;
     const Hit hit = nearest_hit(scene, path.origin, path.direction, far_away);
     if (hit.primitive == nothing_hit) {
-        deposit(scene, path, path.weight * background(scene, path.direction), tally);
+        deposit(scene.view, path, path.weight * background(scene.view, path.direction), tally);
         return false;
     }
     const Surface s = surface_at(scene, path.origin, path.direction, hit);
-    const Material m = load_material(scene, s.material);
+    const Material m = scene.material(s.material);
 #if RQ_INTEGRATOR_PATH
     return path_bounce(scene, path, pixel, s, m, tally);
 #elif RQ_INTEGRATOR_SHADOWED

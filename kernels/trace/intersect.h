@@ -3,7 +3,7 @@
 // The nearest hit is the smallest (t, primitive), primitives being numbered spheres first, then planes, so that
 // the winner of a tie does not depend on who asks.
 #pragma once
-#include "trace/vec.h"
+#include "trace/scene.h"
 
 namespace rq {
 
@@ -14,12 +14,10 @@ struct Hit {
     u32 primitive;
 };
 
-RQ_INLINE u32 first_plane(const SceneView &scene) { return scene.sphere_count; }
-
 // Squared distances below this are no hit: it keeps square roots and quotients within normal numbers.
 constexpr float least_square = 1.0e-30f;
 constexpr float least_depth = 1.0e-20f;
-// No hit is farther; scenes reach to 1e9. A quotient that overflows is farther too.
+// No hit is farther; scenes reach to 1e9. A distance that overflows is farther too.
 constexpr float far_away = 1.0e17f;
 
 // A ray, with what the quick test of spheres asks of it.
@@ -49,8 +47,8 @@ RQ_INLINE float quick_test(const QuickRay &ray, float x, float y, float z, float
 // Takes the sphere if it is hit nearer than `hit`. The ray's distance from the centre is formed as a vector
 // before it is squared, which keeps the cancellation small (Haines et al., "Precision Improvements for
 // Ray/Sphere Intersection", Ray Tracing Gems 2019).
-RQ_INLINE void test_sphere(const SceneView &scene, const QuickRay &ray, Vec3 centre, u32 sphere, Hit &hit) {
-    const float radius = scene.sphere_shades[sphere].radius;
+template <class S> RQ_INLINE void test_sphere(const S &scene, const QuickRay &ray, Vec3 centre, u32 sphere, Hit &hit) {
+    const float radius = scene.shade(sphere).radius;
     const Vec3 to = centre - ray.origin;
     const float b = dot(to, ray.direction);
     const Vec3 l = mad(ray.direction, -b, to);
@@ -58,15 +56,15 @@ RQ_INLINE void test_sphere(const SceneView &scene, const QuickRay &ray, Vec3 cen
     if (disc > least_square) {
         const float q = sqrt_exact(disc);
         float t = b - q;
-        if (!(t > scene.t_min)) t = b + q;
-        if (t > scene.t_min && t < hit.t) hit = Hit{t, sphere};
+        if (!(t > scene.view.t_min)) t = b + q;
+        if (t > scene.view.t_min && t < hit.t) hit = Hit{t, sphere};
     }
 }
 
-RQ_INLINE void test_spheres(const SceneView &scene, const QuickRay &ray, Hit &hit) {
+template <class S> RQ_INLINE void test_spheres(const S &scene, const QuickRay &ray, Hit &hit) {
 #if RQ_LANE_TESTS_EIGHT
-    for (u32 first = 0; first < scene.sphere_count; first += 8) {
-        const SphereBatch &s = scene.sphere_batches[first / 8];
+    for (u32 first = 0; first < scene.view.sphere_count; first += 8) {
+        const SphereBatch &s = scene.view.sphere_batches[first / 8];
         float near[8];
         for (u32 k = 0; k < 8; ++k) near[k] = quick_test(ray, s.x[k], s.y[k], s.z[k], s.reach[k]);
         u32 touched = 0;
@@ -78,29 +76,29 @@ RQ_INLINE void test_spheres(const SceneView &scene, const QuickRay &ray, Hit &hi
     }
 #else
     RQ_UNROLL_BY(4)
-    for (u32 i = 0; i < scene.sphere_count; ++i) {
-        const Float4 s = load_constant4(scene.spheres[i].centre);
+    for (u32 i = 0; i < scene.view.sphere_count; ++i) {
+        const Float4 s = scene.sphere(i);
         if (quick_test(ray, s.x, s.y, s.z, s.w) > 0.0f) test_sphere(scene, ray, vec(s.x, s.y, s.z), i, hit);
     }
 #endif
 }
 
-// Without branches: the quotient of a plane that lies behind is negative, that of one the ray runs along is
+// Without branches: the distance to a plane that lies behind is negative, to one that the ray runs along it is
 // beyond `far_away` or no number, and neither is taken.
-RQ_INLINE void test_plane(const SceneView &scene, u32 plane, Vec3 o, Vec3 d, Hit &hit) {
-    const Float4 p = load_constant4(scene.planes[plane].normal);
+template <class S> RQ_INLINE void test_plane(const S &scene, u32 plane, Vec3 o, Vec3 d, Hit &hit) {
+    const Float4 p = scene.plane(plane);
     const Vec3 n = vec(p.x, p.y, p.z);
     const float depth = fma(n.x, o.x, fma(n.y, o.y, fma(n.z, o.z, p.w)));
-    const float t = divide(-depth, dot(n, d));
-    if (t > scene.t_min && t < hit.t && abs_of(depth) > least_depth) hit = Hit{t, first_plane(scene) + plane};
+    const float t = -depth * reciprocal(dot(n, d));
+    if (t > scene.view.t_min && t < hit.t && abs_of(depth) > least_depth) hit = Hit{t, scene.view.sphere_count + plane};
 }
 
 // The nearest hit with t_min < t < t_max along the unit direction d.
-RQ_INLINE Hit nearest_hit(const SceneView &scene, Vec3 o, Vec3 d, float t_max) {
+template <class S> RQ_INLINE Hit nearest_hit(const S &scene, Vec3 o, Vec3 d, float t_max) {
     Hit hit{t_max, nothing_hit};
     test_spheres(scene, quick_ray(o, d), hit);
     RQ_UNROLL_BY(2)
-    for (u32 i = 0; i < scene.plane_count; ++i) test_plane(scene, i, o, d, hit);
+    for (u32 i = 0; i < scene.view.plane_count; ++i) test_plane(scene, i, o, d, hit);
     return hit;
 }
 
@@ -112,14 +110,14 @@ struct Surface {
     u32 material;
 };
 
-RQ_INLINE Surface surface_at(const SceneView &scene, Vec3 o, Vec3 d, Hit hit) {
+template <class S> RQ_INLINE Surface surface_at(const S &scene, Vec3 o, Vec3 d, Hit hit) {
     Surface s;
     s.point = mad(d, hit.t, o);
     s.radius = 0.0f;
-    const u32 planes = first_plane(scene);
+    const u32 planes = scene.view.sphere_count;
     if (hit.primitive < planes) {
-        const SphereShade shade = scene.sphere_shades[hit.primitive];
-        const Float4 c = load_constant4(scene.spheres[hit.primitive].centre);
+        const SphereShade shade = scene.shade(hit.primitive);
+        const Float4 c = scene.sphere(hit.primitive);
         const Vec3 centre = vec(c.x, c.y, c.z);
         s.normal = unit(s.point - centre);
         // Back onto the sphere: a hit far away is off by an ulp of its distance, not of the radius.
@@ -127,9 +125,9 @@ RQ_INLINE Surface surface_at(const SceneView &scene, Vec3 o, Vec3 d, Hit hit) {
         s.material = shade.material;
         s.radius = shade.radius;
     } else {
-        const Float4 p = load_constant4(scene.planes[hit.primitive - planes].normal);
+        const Float4 p = scene.plane(hit.primitive - planes);
         s.normal = vec(p.x, p.y, p.z);
-        s.material = scene.plane_materials[hit.primitive - planes];
+        s.material = scene.plane_material(hit.primitive - planes);
     }
     s.from_inside = dot(s.normal, d) > 0.0f;
     if (s.from_inside) s.normal = -s.normal;

@@ -8,27 +8,22 @@ namespace rq {
 constexpr u32 material_lambert = 0, material_metal = 1, material_dielectric = 2, material_reflective = 3;
 constexpr u32 light_directional = 0;
 
-RQ_INLINE Material load_material(const SceneView &scene, u32 index) {
-    const Float4 a = load_constant4(scene.materials[index].albedo);
-    const Float4 b = load_constant4(scene.materials[index].emission);
-    return Material{{a.x, a.y, a.z}, as_bits(a.w), {b.x, b.y, b.z}, b.w};
-}
-
 // Whether light at `item` is hidden from the surface. `direction` is unit, `distance` how far the light is.
-RQ_INLINE bool is_hidden(const SceneView &scene, Vec3 from, Vec3 direction, float distance) {
+template <class S> RQ_INLINE bool is_hidden(const S &scene, Vec3 from, Vec3 direction, float distance) {
     return nearest_hit(scene, from, direction, distance).primitive != nothing_hit;
 }
 
 // Irradiance from the scene's lights on a surface, over pi. With `Shadows` each light that faces the surface
 // is asked for with a ray.
-template <bool Shadows> RQ_INLINE Vec3 direct_light(const SceneView &scene, const Surface &s, RayTally &tally) {
+template <bool Shadows, class S>
+RQ_INLINE Vec3 direct_light(const S &scene, const Surface &s, RayTally &tally) {
     Vec3 sum = vec(0.0f, 0.0f, 0.0f);
     RQ_NO_UNROLL
-    for (u32 i = 0; i < scene.light_count; ++i) {
-        const Float4 a = load_constant4(scene.lights[i].vector), b = load_constant4(scene.lights[i].color);
-        Vec3 toward = vec(a.x, a.y, a.z);
+    for (u32 i = 0; i < scene.view.light_count; ++i) {
+        const Light light = scene.light(i);
+        Vec3 toward = vec(light.vector);
         float distance = far_away, share = 1.0f;
-        if (as_bits(a.w) != light_directional) {
+        if (light.kind != light_directional) {
             toward = toward - s.point;
             const float d2 = max_of(dot(toward, toward), 1.0e-12f);
             distance = sqrt_exact(d2);
@@ -39,9 +34,9 @@ template <bool Shadows> RQ_INLINE Vec3 direct_light(const SceneView &scene, cons
         if (!(facing > 0.0f)) continue;
         if constexpr (Shadows) {
             tally.shadow++;
-            if (is_hidden(scene, offset_point(scene, s, s.normal), toward, distance)) continue;
+            if (is_hidden(scene, offset_point(scene.view, s, s.normal), toward, distance)) continue;
         }
-        sum = mad(vec(b.x, b.y, b.z), facing * share, sum);
+        sum = mad(vec(light.color), facing * share, sum);
     }
     return sum;
 }

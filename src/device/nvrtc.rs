@@ -94,6 +94,8 @@ impl Nvrtc {
         };
         let fixed = [
             "--std=c++17",
+            // Lambdas in kernels need no annotation: all there is, is for the device.
+            "--device-as-default-execution-space",
             "--fmad=false",
             "--prec-div=true",
             "--prec-sqrt=true",

@@ -88,7 +88,7 @@ impl Compaction {
         let batch_chunks = target.chunks().min(most / CHUNK);
         let capacity = batch_chunks * CHUNK;
         let threads = if device.is_wide() { BLOCK_THREADS } else { 1 };
-        let blocks = device.resident_blocks(&kernels.trace, threads, 0)?;
+        let blocks = device.resident_blocks(&kernels.trace, threads, target.shared)?;
         // Runs of rays on the CPU: several a worker, so that the work spreads evenly.
         let blocks = if device.is_wide() { blocks } else { blocks * 16 };
         Ok(Compaction {
@@ -102,7 +102,7 @@ impl Compaction {
                 "ray flags",
             )?,
             sums: Buffer::new(device, capacity.div_ceil(STRETCH) as usize, "ray counts")?,
-            persistent: Shape { blocks, threads, shared: 0 },
+            persistent: Shape { blocks, threads, shared: target.shared },
             pace: Pace::new(&**device),
             batch_chunks,
             sample: 0,
@@ -140,7 +140,7 @@ impl Compaction {
                 let threads = if device.is_wide() { 1024 } else { 1 };
                 let one_block = Shape { blocks: 1, threads, shared: 4 * threads };
                 launch(device, &self.kernels.scan_sums, one_block, params)?;
-                launch(device, &self.kernels.scatter, self.persistent, params)?;
+                launch(device, &self.kernels.scatter, Shape { shared: 0, ..self.persistent }, params)?;
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use super::pace::Pace;
 use super::target::CHUNK;
 use super::{Engine, Phase, Target, Timeline};
-use crate::device::{Kernel, cover, launch};
+use crate::device::{Kernel, Shape, cover, launch};
 use crate::error::Result;
 use crate::layout::MegakernelParams;
 use crate::programs::MEGAKERNEL;
@@ -49,8 +49,9 @@ impl Engine for Megakernel {
         };
         timeline.enter(&target.device, Phase::Trace)?;
         self.pace.launched(count * CHUNK);
+        let shape = Shape { shared: target.shared, ..cover(&*target.device, count * CHUNK) };
         // SAFETY: the parameters are this kernel's, and the target holds what they point to.
-        unsafe { launch(&target.device, &self.kernel, cover(&*target.device, count * CHUNK), &params)? };
+        unsafe { launch(&target.device, &self.kernel, shape, &params)? };
         self.chunk += count;
         Ok(self.chunk == chunks && self.upto == target.samples)
     }

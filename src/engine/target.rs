@@ -12,6 +12,10 @@ use std::sync::Arc;
 /// Pixels of a chunk (8x4), the unit in which engines hand out pixels (`chunk_lanes` of path.h).
 pub const CHUNK: u64 = 32;
 
+/// Largest scene that launches copy to on-chip memory, in bytes: four blocks a multiprocessor then still fit the
+/// smallest such memory of current GPUs (64 KiB).
+const MOST_ON_CHIP: usize = 16 << 10;
+
 /// A scene, a film and counters on one device.
 pub struct Target {
     /// Where everything lives.
@@ -26,6 +30,8 @@ pub struct Target {
     pub samples: u32,
     /// Which kernels trace it: a value of [`crate::programs::INTEGRATOR`].
     pub integrator: &'static str,
+    /// Bytes of on-chip memory that a block of a tracing kernel needs for its copy of the scene.
+    pub shared: u32,
     sums: Buffer<u64>,
     counts: Buffer<u32>,
     // Kept for their memory, which `scene` points into.
@@ -51,6 +57,8 @@ impl Target {
         let plane_materials = Buffer::from_slice(device, &flat.plane_materials, "planes")?;
         let materials = Buffer::from_slice(device, &flat.materials, "materials")?;
         let lights = Buffer::from_slice(device, &flat.lights, "lights")?;
+        let on_chip = chip_bytes(&flat);
+        let on_chip = if device.is_wide() && on_chip <= MOST_ON_CHIP { on_chip } else { 0 };
         let pixels = scene.image.width as usize * scene.image.height as usize;
         let sums = Buffer::new(device, 3 * pixels, "the film")?;
         let counts = Buffer::zeroed(device, pixels, "the film")?;
@@ -66,6 +74,7 @@ impl Target {
                 lights: lights.ptr(),
                 seed_low: seed as u32,
                 seed_high: (seed >> 32) as u32,
+                on_chip: u32::from(on_chip > 0),
                 pixel_size: 2.0 / scene.image.height as f32,
                 ..flatten::view(scene)
             },
@@ -73,6 +82,7 @@ impl Target {
             counters: Counters::new(device)?,
             samples: scene.image.spp,
             integrator: kernel_integrator(scene),
+            shared: on_chip as u32,
             sums,
             counts,
             _spheres: spheres,
@@ -110,6 +120,16 @@ impl Target {
         }
         Ok(Film::new(self.scene.width, self.scene.height, self.scene.film_scale, sums, counts))
     }
+}
+
+/// Bytes of the copy that `ChipScene` (kernels/trace/scene.h) makes.
+fn chip_bytes(flat: &Arrays) -> usize {
+    size_of_val(&*flat.spheres)
+        + size_of_val(&*flat.planes)
+        + size_of_val(&*flat.materials)
+        + size_of_val(&*flat.lights)
+        + size_of_val(&*flat.sphere_shades)
+        + size_of_val(&*flat.plane_materials)
 }
 
 /// Which variant of the kernels traces the scene.

@@ -78,9 +78,9 @@ impl TileQueue {
         let unit = TILE_QUEUE.unit(&[settings.queue.axis_value(), target.integrator]);
         let trace = device.kernel(&unit, "tile_trace")?;
         let threads = if device.is_wide() { BLOCK_THREADS } else { 1 };
-        let resident = device.resident_blocks(&trace, threads, 0)?;
+        let resident = device.resident_blocks(&trace, threads, target.shared)?;
         let blocks = settings.lanes.map_or(resident, |lanes| lanes.div_ceil(threads).clamp(1, resident));
-        let persistent = Shape { blocks, threads, shared: 0 };
+        let persistent = Shape { blocks, threads, shared: target.shared };
         let defaults = QueueOptions::default();
         let options = QueueOptions {
             patience: settings.patience.unwrap_or(defaults.patience),

@@ -119,6 +119,7 @@ pub fn view(scene: &Scene) -> SceneView {
         sphere_count: scene.spheres.len() as u32,
         plane_count: scene.planes.len() as u32,
         light_count: scene.lights.len() as u32,
+        material_count: scene.materials.len() as u32,
         max_depth: image.max_depth,
         width: image.width,
         height: image.height,
