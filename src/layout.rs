@@ -19,7 +19,7 @@ macro_rules! scalar {
         fn member(name: &str) -> String { format!("{} {name}", $c) }
     })* };
 }
-scalar!(u32 => "u32", u64 => "u64", i64 => "i64", f32 => "float");
+scalar!(u8 => "u8", u32 => "u32", u64 => "u64", i64 => "i64", f32 => "float");
 
 impl<T: CType, const N: usize> CType for [T; N] {
     fn member(name: &str) -> String {
@@ -236,8 +236,10 @@ layout! {
         pub film_scale: f32,
         /// Contributions above this many units are clamped and counted.
         pub film_limit: f32,
+        /// Two over the image's height: a pixel's size on the image plane.
+        pub pixel_size: f32,
         /// Unused; keeps the size a multiple of 16.
-        pub reserved: [u32; 3],
+        pub reserved: [u32; 2],
     }
 
     /// The exact film: fixed-point sums in three planes of `pixels`, and the samples each pixel has finished.
@@ -319,18 +321,18 @@ layout! {
         pub count: Ptr<u32>,
         /// How many survive (one word).
         pub next_count: Ptr<u32>,
-        /// Scan form: one survivor mask a 64 rays.
-        pub masks: Ptr<u64>,
-        /// Scan form: survivors of each block's stretch, then their exclusive sums.
-        pub block_sums: Ptr<u32>,
+        /// Scan form: 1 for each ray that goes on.
+        pub flags: Ptr<u8>,
+        /// Scan form: survivors of each stretch of rays, then where they start.
+        pub sums: Ptr<u32>,
         /// First chunk (8x4 pixels) of this batch.
         pub first_chunk: u64,
         /// Chunks in this batch.
         pub chunks: u64,
         /// The sample that the batch adds to each pixel that lacks it.
         pub sample: u32,
-        /// Length of `block_sums`.
-        pub blocks: u32,
+        /// Unused.
+        pub reserved: u32,
     }
 
     /// Where the queues of one launch live. Words per queue and per lane are the queue kind's own (src/queue).
@@ -341,6 +343,8 @@ layout! {
         pub records: Ptr<u64>,
         /// Words from one queue to the next.
         pub queue_words: u64,
+        /// Where tickets start, rounded down to a lap: 0, but for tests of counters that wrap.
+        pub first_ticket: u64,
         /// Live values that each queue holds at most; a power of two.
         pub capacity: u32,
         /// log2 of `capacity`.
@@ -381,8 +385,6 @@ layout! {
         pub rays: RayStore,
         /// One queue a tile.
         pub space: QueueSpace,
-        /// Per tile: pixels that still lack samples (paper policy's end test).
-        pub alive: Ptr<u32>,
         /// Device ticks after which waves park their rays and return; 0: no limit.
         pub budget_ticks: u64,
         /// Tiles across the image.

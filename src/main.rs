@@ -1,25 +1,15 @@
-//! The rayq command: a stand-in to test devices with.
-
-mod cli;
+//! The rayq command: reads the arguments, sets the exit code.
 
 use clap::Parser;
+use rayq::cli::{Cli, complain};
+use std::process::ExitCode;
 
-#[derive(Parser)]
-enum Command {
-    Devices(cli::devices::Args),
-    Kernels(cli::kernels::Args),
-}
-
-fn main() -> std::process::ExitCode {
-    let result = match Command::parse() {
-        Command::Devices(args) => cli::devices::run(&args),
-        Command::Kernels(args) => cli::kernels::run(&args),
-    };
-    match result {
-        Ok(()) => std::process::ExitCode::SUCCESS,
+fn main() -> ExitCode {
+    match Cli::parse().run() {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("rayq: {error}");
-            error.exit_code().into()
+            complain(&error);
+            ExitCode::from(error.exit_code())
         }
     }
 }

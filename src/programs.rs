@@ -13,9 +13,9 @@ pub struct Axis {
 }
 
 /// How light is carried: kernels/trace/integrator.h.
-pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "path"] };
+pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "shadowed", "path"] };
 /// The concurrent queue: one header a value under kernels/queue.
-pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq"] };
+pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq", "glfq_unbatched"] };
 
 /// A source file with entry points.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ pub static PROBE: Program = Program {
 };
 
 /// Every program.
-pub static PROGRAMS: &[&Program] = &[&PROBE];
+pub static PROGRAMS: &[&Program] = &[&MEGAKERNEL, &COMPACTION, &TILE_QUEUE, &PROBE];
 
 /// One variant of a program: what a compiler is given.
 #[derive(Clone, Debug)]

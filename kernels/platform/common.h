@@ -40,4 +40,26 @@ RQ_INLINE Items my_items(u64 n) {
 #endif
 }
 
+// The stretches of items that this wave handles: lane l of it takes item first + l of each, if below `end`.
+// All lanes run the loop equally often, as wave operations in it need.
+RQ_INLINE Items my_wave_items(u64 n) {
+    Items items = my_items(n);
+    items.first -= wave_lane();
+    return items;
+}
+// The numbers in [0, n) that this wave handles as a whole.
+RQ_INLINE Items my_wave_numbers(u64 n) {
+#if RQ_TARGET_CPU
+    return my_items(n);
+#else
+    return Items{global_wave(), n, grid_waves()};
+#endif
+}
+
+// Four floats in one access; `p` is aligned to 16.
+struct alignas(16) Float4 {
+    float x, y, z, w;
+};
+RQ_INLINE Float4 load4(const float *p) { return *reinterpret_cast<const Float4 *>(p); }
+
 }  // namespace rq

@@ -6,6 +6,8 @@
 #define RQ_INLINE static inline __attribute__((always_inline))
 #define RQ_NOINLINE static __attribute__((noinline))
 #define RQ_UNROLL
+// A lane is a whole core: it tests eight spheres at once.
+#define RQ_LANE_TESTS_EIGHT 1
 #define RQ_NO_UNROLL
 #define RQ_PASTE2(a, b) a##_##b
 #define RQ_PASTE(a, b) RQ_PASTE2(a, b)
@@ -31,6 +33,9 @@ RQ_INLINE u32 thread_in_block() { return 0; }
 RQ_INLINE u32 block_index() { return rq_cpu_place.block; }
 RQ_INLINE u32 block_threads() { return 1; }
 RQ_INLINE u32 block_count() { return rq_cpu_place.blocks; }
+
+// Whether a wave is one lane, known when the kernel is compiled.
+constexpr bool wave_size_is_one = true;
 
 // ---- waves of one lane
 RQ_INLINE constexpr u32 wave_size() { return 1; }
@@ -69,6 +74,8 @@ template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE 
 template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_exchange(T *p, T v) {
     return __atomic_exchange_n(p, v, c11(O));
 }
+// Adds without asking what was there.
+RQ_INLINE void reduce_add(u64 *p, u64 v) { atomic_add(p, v); }
 // Returns the value found; it equals `expected` iff `desired` was stored.
 template <Order O = Order::relaxed, Scope S = Scope::device, class T>
 RQ_INLINE T atomic_cas(T *p, T expected, T desired) {
@@ -103,6 +110,8 @@ template <class T> RQ_INLINE T *shared_memory() { return static_cast<T *>(rq_cpu
 RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
 RQ_INLINE float divide(float a, float b) { return a / b; }
 RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+// To the nearest integer, ties to even; 0 <= f < 2^32.
+RQ_INLINE u32 round_to_u32(float f) { return (u32)(i64)__builtin_rintf(f); }
 RQ_INLINE u32 as_bits(float f) {
     u32 u;
     __builtin_memcpy(&u, &f, 4);

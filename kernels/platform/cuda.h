@@ -27,6 +27,9 @@ RQ_INLINE u32 block_index() { return blockIdx.x; }
 RQ_INLINE u32 block_threads() { return blockDim.x; }
 RQ_INLINE u32 block_count() { return gridDim.x; }
 
+// Whether a wave is one lane, known when the kernel is compiled.
+constexpr bool wave_size_is_one = false;
+
 // ---- waves: a warp of 32. Every function here is called by all lanes of the wave together.
 constexpr u32 full_warp = 0xffffffffu;
 RQ_INLINE constexpr u32 wave_size() { return 32u; }
@@ -77,6 +80,11 @@ RQ_PTX_RMW(atomic_and, "and", u32, "b32", "r")
 RQ_PTX_RMW(atomic_exchange, "exch", u32, "b32", "r")
 RQ_PTX_RMW(atomic_max, "max", u32, "u32", "r")
 #undef RQ_PTX_RMW
+
+// Adds without asking what was there.
+RQ_INLINE void reduce_add(u64 *p, u64 v) {
+    asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "l"(v) : "memory");
+}
 
 // Returns the value found; it equals `expected` iff `desired` was stored.
 #define RQ_PTX_CAS(T, ty, reg)                                                                               \
@@ -149,6 +157,8 @@ template <class T> RQ_INLINE T *shared_memory() {
 RQ_INLINE float sqrt_exact(float a) { return __fsqrt_rn(a); }
 RQ_INLINE float divide(float a, float b) { return __fdiv_rn(a, b); }
 RQ_INLINE float fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+// To the nearest integer, ties to even; 0 <= f < 2^32.
+RQ_INLINE u32 round_to_u32(float f) { return __float2uint_rn(f); }
 RQ_INLINE u32 as_bits(float f) { return __float_as_uint(f); }
 RQ_INLINE float as_float(u32 u) { return __uint_as_float(u); }
 

@@ -34,6 +34,9 @@ RQ_INLINE u32 block_index() { return __builtin_amdgcn_workgroup_id_x(); }
 RQ_INLINE u32 block_threads() { return __builtin_amdgcn_workgroup_size_x(); }
 RQ_INLINE u32 block_count() { return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(); }
 
+// Whether a wave is one lane, known when the kernel is compiled.
+constexpr bool wave_size_is_one = false;
+
 // ---- waves. Every function here is called by all lanes of the wave together.
 #if __has_builtin(__builtin_amdgcn_wavefrontsize)
 RQ_INLINE u32 wave_size() { return __builtin_amdgcn_wavefrontsize(); }
@@ -101,6 +104,8 @@ template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE 
 template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_exchange(T *p, T v) {
     return __hip_atomic_exchange(p, v, c11(O), RQ_SCOPE);
 }
+// Adds without asking what was there.
+RQ_INLINE void reduce_add(u64 *p, u64 v) { atomic_add(p, v); }
 // Returns the value found; it equals `expected` iff `desired` was stored.
 template <Order O = Order::relaxed, Scope S = Scope::device, class T>
 RQ_INLINE T atomic_cas(T *p, T expected, T desired) {
@@ -142,6 +147,8 @@ template <class T> RQ_INLINE T *shared_memory() { return reinterpret_cast<T *>(r
 RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
 RQ_INLINE float divide(float a, float b) { return a / b; }
 RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+// To the nearest integer, ties to even; 0 <= f < 2^32.
+RQ_INLINE u32 round_to_u32(float f) { return (u32)(i64)__builtin_rintf(f); }
 RQ_INLINE u32 as_bits(float f) { return __builtin_bit_cast(u32, f); }
 RQ_INLINE float as_float(u32 u) { return __builtin_bit_cast(float, u); }
 

@@ -1,15 +1,15 @@
 //! `rayq kernels`: the kernels' source for other compilers, and a check that they compile without a GPU.
 
-use rayq::KERNEL_SOURCES;
-use rayq::device::cache::Cache;
-use rayq::device::rtc::{Compiled, wrapper};
-use rayq::device::{hiprtc, hiprtc::HipRtc, nvrtc::Nvrtc};
-use rayq::error::{Error, Result};
-use rayq::programs::{PROGRAMS, Unit};
+use crate::KERNEL_SOURCES;
+use crate::device::cache::Cache;
+use crate::device::rtc::{Compiled, wrapper};
+use crate::device::{hiprtc, hiprtc::HipRtc, nvrtc::Nvrtc};
+use crate::error::{Error, Result};
+use crate::programs::{PROGRAMS, Unit};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// List, export or compile the kernels; no GPU is needed
+/// What `rayq kernels` takes.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Write the source of the kernels here, and under units/ one file a variant that a compiler can be given
