@@ -48,7 +48,9 @@ impl HipTable {
                 }
             }
         };
-        let text = format!("{} ({})", text(self.hipGetErrorName), text(self.hipGetErrorString));
+        let (name, text) = (text(self.hipGetErrorName), text(self.hipGetErrorString));
+        // Old releases give the name for both.
+        let text = if text == name { name } else { format!("{name} ({text})") };
         Err(Fault { out_of_memory: status == OUT_OF_MEMORY, text })
     }
 
