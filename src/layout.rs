@@ -123,8 +123,16 @@ macro_rules! layout {
 }
 
 layout! {
-    /// Eight spheres side by side, so that a CPU tests them in one go and a GPU loads four in one access.
-    /// Places beyond the last sphere have `r2` = -1, which no ray can hit.
+    /// A sphere as the wide devices test it: one 16-byte access. See kernels/trace/intersect.h for `reach`.
+    pub struct SphereTest {
+        /// Centre.
+        pub centre: [f32; 3],
+        /// Radius squared less the centre's square, a little enlarged.
+        pub reach: f32,
+    }
+
+    /// Eight spheres side by side, as the CPU tests them: all at once. Places beyond the last sphere have a
+    /// `reach` that no ray attains.
     pub struct SphereBatch {
         /// Centres, x.
         pub x: [f32; 8],
@@ -132,8 +140,8 @@ layout! {
         pub y: [f32; 8],
         /// Centres, z.
         pub z: [f32; 8],
-        /// Radii squared.
-        pub r2: [f32; 8],
+        /// As in `SphereTest`.
+        pub reach: [f32; 8],
     }
 
     /// What shading asks of a sphere once it is hit.
@@ -178,9 +186,11 @@ layout! {
 
     /// Everything a ray asks of a scene; travels by value with each launch.
     pub struct SceneView {
-        /// Spheres in batches of eight.
-        pub spheres: Ptr<SphereBatch>,
-        /// Per sphere, in the order of the batches.
+        /// Spheres, for wide devices.
+        pub spheres: Ptr<SphereTest>,
+        /// The same spheres in batches of eight, for the CPU.
+        pub sphere_batches: Ptr<SphereBatch>,
+        /// Per sphere, what shading asks.
         pub sphere_shades: Ptr<SphereShade>,
         /// Planes.
         pub planes: Ptr<Plane>,
@@ -190,8 +200,8 @@ layout! {
         pub materials: Ptr<Material>,
         /// Lights of the whitted integrator.
         pub lights: Ptr<Light>,
-        /// Length of `spheres`.
-        pub sphere_batches: u32,
+        /// Number of spheres.
+        pub sphere_count: u32,
         /// Length of `planes`.
         pub plane_count: u32,
         /// Length of `lights`.
@@ -238,8 +248,6 @@ layout! {
         pub film_limit: f32,
         /// Two over the image's height: a pixel's size on the image plane.
         pub pixel_size: f32,
-        /// Unused; keeps the size a multiple of 16.
-        pub reserved: [u32; 2],
     }
 
     /// The exact film: fixed-point sums in three planes of `pixels`, and the samples each pixel has finished.

@@ -4,6 +4,7 @@
 //! [`engine`] traces the scene in one of three ways into the same [`film`], [`queue`] describes the queues that
 //! the kernels use, [`programs`] lists the kernels and [`layout`] what host and kernels share.
 
+pub mod bench;
 pub mod cli;
 pub mod device;
 pub mod engine;

@@ -61,7 +61,7 @@ pub static PROBE: Program = Program {
 };
 
 /// Every program.
-pub static PROGRAMS: &[&Program] = &[&MEGAKERNEL, &COMPACTION, &TILE_QUEUE, &PROBE];
+pub static PROGRAMS: &[&Program] = &[&PROBE, &MEGAKERNEL, &COMPACTION, &TILE_QUEUE];
 
 /// One variant of a program: what a compiler is given.
 #[derive(Clone, Debug)]

@@ -14,9 +14,10 @@ RQ_KERNEL(generate, CompactionParams) {
     const Items items = my_items(places);
     if (global_thread() == 0) *p.count = (u32)places;
     for (u64 i = items.first; i < items.end; i += items.step) {
-        u32 pixel = chunk_pixel(p.scene.width, p.scene.height, p.first_chunk * chunk_lanes + i);
+        const Place place = chunk_place(p.scene.width, p.first_chunk * chunk_lanes + i);
+        u32 pixel = pixel_at(p.scene, place);
         if (pixel != no_pixel && p.film.counts[pixel] != p.sample) pixel = no_pixel;
-        if (pixel != no_pixel) store_path(p.rays, i, primary_path(p.scene, pixel, p.sample));
+        if (pixel != no_pixel) store_path(p.rays, i, primary_path(p.scene, place, p.sample));
         p.rays.pixel[i] = pixel;
     }
 }

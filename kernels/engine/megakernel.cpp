@@ -4,12 +4,12 @@
 namespace rq {
 
 // The samples that a pixel lacks, traced one after the other.
-RQ_INLINE void render_pixel(const MegakernelParams &p, u32 pixel, RayTally &tally) {
+RQ_INLINE void render_pixel(const MegakernelParams &p, Place place, u32 pixel, RayTally &tally) {
     const u32 before = p.film.counts[pixel];
     if (before >= p.samples) return;
     u64 red = 0, green = 0, blue = 0;
     for (u32 sample = before; sample < p.samples; ++sample) {
-        Path path = primary_path(p.scene, pixel, sample);
+        Path path = primary_path(p.scene, place, sample);
         bool goes_on = p.scene.max_depth > 0;
         while (goes_on) goes_on = step(p.scene, path, pixel, tally);
         red += path.red;
@@ -23,8 +23,9 @@ RQ_KERNEL(megakernel, MegakernelParams) {
     RayTally tally{};
     const Items items = my_items(p.chunks * chunk_lanes);
     for (u64 i = items.first; i < items.end; i += items.step) {
-        const u32 pixel = chunk_pixel(p.scene.width, p.scene.height, p.first_chunk * chunk_lanes + i);
-        if (pixel != no_pixel) render_pixel(p, pixel, tally);
+        const Place place = chunk_place(p.scene.width, p.first_chunk * chunk_lanes + i);
+        const u32 pixel = pixel_at(p.scene, place);
+        if (pixel != no_pixel) render_pixel(p, place, pixel, tally);
     }
     flush(p.counters, tally);
 }

@@ -16,13 +16,13 @@ RQ_KERNEL(queue_initialise, QueueInitParams) {
         TheQueue::initialise(p.space, (u32)q, wave_lane(), wave_size(), p.fill);
 }
 
-// The pixel of a tile's slot: slots are numbered in chunks of 8x4, so that neighbours start together.
-RQ_INLINE u32 slot_pixel(const TileParams &p, u32 tile, u32 slot) {
-    const u32 place = chunk_pixel(p.tile_width, p.tile_height, slot);
-    if (place == no_pixel) return no_pixel;
-    const u32 x = tile % p.tiles_x * p.tile_width + place % p.tile_width;
-    const u32 y = tile / p.tiles_x * p.tile_height + place / p.tile_width;
-    return x < p.scene.width && y < p.scene.height ? y * p.scene.width + x : no_pixel;
+// Where a tile's slot is in the image: slots are numbered in chunks of 8x4, so that neighbours start together.
+// Slots that pad the tile to whole chunks are beyond the image.
+RQ_INLINE Place slot_place(const TileParams &p, u32 tile, u32 slot) {
+    const Place in_tile = chunk_place(p.tile_width, slot);
+    if (in_tile.x >= p.tile_width || in_tile.y >= p.tile_height) return Place{p.scene.width, 0};
+    const u32 row = tile / p.tiles_x;
+    return Place{(tile - row * p.tiles_x) * p.tile_width + in_tile.x, row * p.tile_height + in_tile.y};
 }
 
 RQ_INLINE u64 tile_count(const TileParams &p) { return (u64)p.tiles_x * p.tiles_y; }
@@ -32,9 +32,10 @@ RQ_INLINE u64 tile_count(const TileParams &p) { return (u64)p.tiles_x * p.tiles_
 RQ_KERNEL(tile_generate, TileParams) {
     const Items slots = my_items(tile_count(p) * p.tile_slots);
     for (u64 i = slots.first; i < slots.end; i += slots.step) {
-        const u32 pixel = slot_pixel(p, (u32)(i / p.tile_slots), (u32)(i % p.tile_slots));
+        const Place place = slot_place(p, (u32)(i / p.tile_slots), (u32)(i % p.tile_slots));
+        const u32 pixel = pixel_at(p.scene, place);
         const u32 sample = pixel == no_pixel ? p.samples : p.film.counts[pixel];
-        if (sample < p.samples) store_path(p.rays, i, primary_path(p.scene, pixel, sample));
+        if (sample < p.samples) store_path(p.rays, i, primary_path(p.scene, place, sample));
         else p.rays.info[i] = no_path;
     }
 }
@@ -58,7 +59,8 @@ RQ_INLINE u32 find_work(const TileParams &p, u32 start) {
 }
 
 // Traces the path in a slot by one step. Returns whether the slot has a ray to enqueue again.
-RQ_INLINE bool advance(const TileParams &p, u64 slot, u32 pixel, RayTally &tally) {
+RQ_INLINE bool advance(const TileParams &p, u64 slot, Place place, RayTally &tally) {
+    const u32 pixel = pixel_at(p.scene, place);
     Path path = load_path(p.rays, slot);
     if (path.info == no_path) return false;
     if (p.scene.max_depth == 0 || !step(p.scene, path, pixel, tally)) {
@@ -68,7 +70,7 @@ RQ_INLINE bool advance(const TileParams &p, u64 slot, u32 pixel, RayTally &tally
             p.rays.info[slot] = no_path;
             return false;
         }
-        path = primary_path(p.scene, pixel, sample + 1);
+        path = primary_path(p.scene, place, sample + 1);
     }
     store_path(p.rays, slot, path);
     return true;
@@ -98,7 +100,7 @@ RQ_KERNEL(tile_trace, TileParams) {
         bool goes_on = false;
         if (taken == queue_ok) {
             const u64 slot = (u64)tile * p.tile_slots + number;
-            goes_on = advance(p, slot, slot_pixel(p, tile, number), tally);
+            goes_on = advance(p, slot, slot_place(p, tile, number), tally);
         }
         const QueueStatus put = TheQueue::enqueue(queue, lane, goes_on, number);
         // A used-up pool: the ray stays in its slot, and the host starts the queues afresh.

@@ -56,10 +56,7 @@ RQ_INLINE Items my_wave_numbers(u64 n) {
 #endif
 }
 
-// Four floats in one access; `p` is aligned to 16.
-struct alignas(16) Float4 {
-    float x, y, z, w;
-};
-RQ_INLINE Float4 load4(const float *p) { return *reinterpret_cast<const Float4 *>(p); }
+// Four floats in one access from memory that no launch writes; `p` is aligned to 16.
+RQ_INLINE Float4 load_constant4(const float *p) { return load_constant(reinterpret_cast<const Float4 *>(p)); }
 
 }  // namespace rq

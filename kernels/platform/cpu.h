@@ -8,6 +8,7 @@
 #define RQ_UNROLL
 // A lane is a whole core: it tests eight spheres at once.
 #define RQ_LANE_TESTS_EIGHT 1
+#define RQ_UNROLL_BY(n)
 #define RQ_NO_UNROLL
 #define RQ_PASTE2(a, b) a##_##b
 #define RQ_PASTE(a, b) RQ_PASTE2(a, b)
@@ -106,8 +107,11 @@ RQ_INLINE u64 device_ticks() { return rq_cpu_ticks(); }
 RQ_INLINE void block_barrier() {}
 template <class T> RQ_INLINE T *shared_memory() { return static_cast<T *>(rq_cpu_place.shared); }
 
+RQ_INLINE Float4 load_constant(const Float4 *p) { return *p; }
+
 // ---- arithmetic with one IEEE rounding
 RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
+RQ_INLINE float reciprocal(float a) { return 1.0f / a; }
 RQ_INLINE float divide(float a, float b) { return a / b; }
 RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 // To the nearest integer, ties to even; 0 <= f < 2^32.

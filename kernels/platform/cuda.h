@@ -10,6 +10,8 @@
 #define RQ_INLINE static __device__ __forceinline__
 #define RQ_NOINLINE static __device__ __noinline__
 #define RQ_UNROLL _Pragma("unroll")
+#define RQ_PRAGMA(text) _Pragma(#text)
+#define RQ_UNROLL_BY(n) RQ_PRAGMA(unroll n)
 #define RQ_NO_UNROLL _Pragma("unroll 1")
 #ifndef RQ_BLOCK_THREADS
 #define RQ_BLOCK_THREADS 256
@@ -153,9 +155,35 @@ template <class T> RQ_INLINE T *shared_memory() {
     return reinterpret_cast<T *>(rq_dynamic_shared);
 }
 
+RQ_INLINE Float4 load_constant(const Float4 *p) {
+    const float4 v = __ldg(reinterpret_cast<const float4 *>(p));
+    return Float4{v.x, v.y, v.z, v.w};
+}
+
 // ---- arithmetic with one IEEE rounding
-RQ_INLINE float sqrt_exact(float a) { return __fsqrt_rn(a); }
-RQ_INLINE float divide(float a, float b) { return __fdiv_rn(a, b); }
+//
+// The compiler's own forms branch to a subroutine for operands near the ends of the exponent range, which
+// costs every kernel registers. These are the forms without: correctly rounded for operands and results of
+// magnitude 2^-100 .. 2^100 (and a dividend of zero), which is what callers must keep to. The root and the
+// reciprocal refine the hardware's approximation by one step; tools/gpu-check.sh compares them with the CPU's for every
+// significand. The quotient follows Markstein (IBM J. Res. Dev. 34, 1990): from a correctly rounded reciprocal
+// and a quotient off by at most one ulp, one residual step gives the correctly rounded quotient.
+RQ_INLINE float sqrt_exact(float a) {
+    float r;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    const float s = a * r;
+    return __fmaf_rn(__fmaf_rn(-s, s, a), 0.5f * r, s);
+}
+RQ_INLINE float reciprocal(float a) {
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return __fmaf_rn(__fmaf_rn(-a, r, 1.0f), r, r);
+}
+RQ_INLINE float divide(float a, float b) {
+    const float r = reciprocal(b), q = a * r;
+    const float near = __fmaf_rn(__fmaf_rn(-b, q, a), r, q);
+    return __fmaf_rn(__fmaf_rn(-b, near, a), r, near);
+}
 RQ_INLINE float fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 // To the nearest integer, ties to even; 0 <= f < 2^32.
 RQ_INLINE u32 round_to_u32(float f) { return __float2uint_rn(f); }

@@ -40,7 +40,7 @@ RQ_INLINE bool whitted_bounce(const SceneView &scene, Path &path, const Surface 
 // Unit direction to `toward`, or `fallback` where it has no length.
 RQ_INLINE Vec3 unit_or(Vec3 toward, Vec3 fallback) {
     const float length2 = dot(toward, toward);
-    return length2 > 1.0e-20f ? toward * divide(1.0f, sqrt_exact(length2)) : fallback;
+    return length2 > 1.0e-20f ? toward * reciprocal(sqrt_exact(length2)) : fallback;
 }
 
 // A path that carries little ends by chance, the survivors carrying what it would have: the largest weight
@@ -50,7 +50,7 @@ RQ_INLINE bool survives_roulette(const SceneView &scene, Path &path, float u) {
     const float chance = largest(path.weight);
     if (chance >= 1.0f) return true;
     if (!(u < chance)) return false;
-    path.weight = path.weight * divide(1.0f, chance);
+    path.weight = path.weight * reciprocal(chance);
     return true;
 }
 
@@ -93,7 +93,7 @@ RQ_INLINE bool step(const SceneView &scene, Path &path, [[maybe_unused]] u32 pix
         return false;
     }
     const Surface s = surface_at(scene, path.origin, path.direction, hit);
-    const Material m = scene.materials[s.material];
+    const Material m = load_material(scene, s.material);
 #if RQ_INTEGRATOR_PATH
     return path_bounce(scene, path, pixel, s, m, tally);
 #elif RQ_INTEGRATOR_SHADOWED

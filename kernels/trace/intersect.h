@@ -14,72 +14,92 @@ struct Hit {
     u32 primitive;
 };
 
-RQ_INLINE u32 first_plane(const SceneView &scene) { return scene.sphere_batches * 8; }
+RQ_INLINE u32 first_plane(const SceneView &scene) { return scene.sphere_count; }
 
-// Takes the sphere if it is nearer than `hit`. `b` is the distance along the ray of its point nearest to the
-// centre, `disc` the radius squared less the square of the ray's distance from the centre.
-RQ_INLINE void take_sphere(float b, float disc, u32 primitive, float t_min, Hit &hit) {
-    if (disc > 0.0f) {
+// Squared distances below this are no hit: it keeps square roots and quotients within normal numbers.
+constexpr float least_square = 1.0e-30f;
+constexpr float least_factor = 1.0e-20f;
+
+// A ray, with what the quick test of spheres asks of it.
+//
+// The quick test is the textbook discriminant, b^2 - |c - o|^2 + r^2 with b = d.(c - o), multiplied out so that
+// it takes eight operations a sphere. It cancels badly for large and far spheres, so it only excludes: `reach`
+// (made by the host) and `origin2` are enlarged by more than its rounding errors can amount to, and what
+// passes is tested precisely. Those errors, and the precise test's own, are below 66 * 2^-24 * (|c|^2 + |o|^2 +
+// r^2): 32 from the square of b (8 roundings of at most |c| + |o|), 10 from the products of c and o, 4 from a
+// direction that is not quite unit, and 20 from the precise test near its threshold. The margin is twice that.
+constexpr float quick_margin = 1.0f / 131072.0f;  // 2^-17
+struct QuickRay {
+    Vec3 origin, direction;
+    Vec3 twice_origin;
+    float along;    // -d.o
+    float origin2;  // |o|^2, reduced
+};
+RQ_INLINE QuickRay quick_ray(Vec3 o, Vec3 d) {
+    return QuickRay{o, d, o + o, -dot(o, d), dot(o, o) * (1.0f - quick_margin)};
+}
+RQ_INLINE float quick_test(const QuickRay &ray, float x, float y, float z, float reach) {
+    const Vec3 d = ray.direction, o2 = ray.twice_origin;
+    const float b = fma(x, d.x, fma(y, d.y, fma(z, d.z, ray.along)));
+    return fma(b, b, fma(x, o2.x, fma(y, o2.y, fma(z, o2.z, reach - ray.origin2))));
+}
+
+// Takes the sphere if it is hit nearer than `hit`. The ray's distance from the centre is formed as a vector
+// before it is squared, which keeps the cancellation small (Haines et al., "Precision Improvements for
+// Ray/Sphere Intersection", Ray Tracing Gems 2019).
+RQ_INLINE void test_sphere(const SceneView &scene, const QuickRay &ray, Vec3 centre, u32 sphere, Hit &hit) {
+    const float radius = scene.sphere_shades[sphere].radius;
+    const Vec3 to = centre - ray.origin;
+    const float b = dot(to, ray.direction);
+    const Vec3 l = mad(ray.direction, -b, to);
+    const float disc = fma(-l.x, l.x, fma(-l.y, l.y, fma(-l.z, l.z, radius * radius)));
+    if (disc > least_square) {
         const float q = sqrt_exact(disc);
         float t = b - q;
-        if (!(t > t_min)) t = b + q;
-        if (t > t_min && t < hit.t) hit = Hit{t, primitive};
+        if (!(t > scene.t_min)) t = b + q;
+        if (t > scene.t_min && t < hit.t) hit = Hit{t, sphere};
     }
 }
 
-// The distance of the ray from each centre is formed as a vector before it is squared, which keeps the
-// cancellation of the textbook form (b*b - c) away from large and far spheres (Haines et al., "Precision
-// Improvements for Ray/Sphere Intersection", Ray Tracing Gems 2019).
-RQ_INLINE void test_batch(const SphereBatch &s, u32 first, Vec3 o, Vec3 d, float t_min, Hit &hit) {
+RQ_INLINE void test_spheres(const SceneView &scene, const QuickRay &ray, Hit &hit) {
 #if RQ_LANE_TESTS_EIGHT
-    float b[8], disc[8];
-    for (u32 k = 0; k < 8; ++k) {
-        const float x = s.x[k] - o.x, y = s.y[k] - o.y, z = s.z[k] - o.z;
-        b[k] = fma(x, d.x, fma(y, d.y, z * d.z));
-        const float lx = fma(-b[k], d.x, x), ly = fma(-b[k], d.y, y), lz = fma(-b[k], d.z, z);
-        disc[k] = fma(-lx, lx, fma(-ly, ly, fma(-lz, lz, s.r2[k])));
-    }
-    u32 touched = 0;
-    for (u32 k = 0; k < 8; ++k) touched |= (u32)(disc[k] > 0.0f) << k;
-    for (; touched != 0; touched &= touched - 1) {
-        const u32 k = (u32)__builtin_ctz(touched);
-        take_sphere(b[k], disc[k], first + k, t_min, hit);
+    for (u32 first = 0; first < scene.sphere_count; first += 8) {
+        const SphereBatch &s = scene.sphere_batches[first / 8];
+        float near[8];
+        for (u32 k = 0; k < 8; ++k) near[k] = quick_test(ray, s.x[k], s.y[k], s.z[k], s.reach[k]);
+        u32 touched = 0;
+        for (u32 k = 0; k < 8; ++k) touched |= (u32)(near[k] > 0.0f) << k;
+        for (; touched != 0; touched &= touched - 1) {
+            const u32 k = (u32)__builtin_ctz(touched);
+            test_sphere(scene, ray, vec(s.x[k], s.y[k], s.z[k]), first + k, hit);
+        }
     }
 #else
-    for (u32 half = 0; half < 8; half += 4) {
-        const Float4 cx = load4(s.x + half), cy = load4(s.y + half), cz = load4(s.z + half), r2 = load4(s.r2 + half);
-        const float xs[4] = {cx.x, cx.y, cx.z, cx.w}, ys[4] = {cy.x, cy.y, cy.z, cy.w};
-        const float zs[4] = {cz.x, cz.y, cz.z, cz.w}, rs[4] = {r2.x, r2.y, r2.z, r2.w};
-        RQ_UNROLL
-        for (u32 k = 0; k < 4; ++k) {
-            const float x = xs[k] - o.x, y = ys[k] - o.y, z = zs[k] - o.z;
-            const float b = fma(x, d.x, fma(y, d.y, z * d.z));
-            const float lx = fma(-b, d.x, x), ly = fma(-b, d.y, y), lz = fma(-b, d.z, z);
-            const float disc = fma(-lx, lx, fma(-ly, ly, fma(-lz, lz, rs[k])));
-            take_sphere(b, disc, first + half + k, t_min, hit);
-        }
+    RQ_UNROLL_BY(4)
+    for (u32 i = 0; i < scene.sphere_count; ++i) {
+        const Float4 s = load_constant4(scene.spheres[i].centre);
+        if (quick_test(ray, s.x, s.y, s.z, s.w) > 0.0f) test_sphere(scene, ray, vec(s.x, s.y, s.z), i, hit);
     }
 #endif
 }
 
-RQ_INLINE void test_plane(const Plane &plane, u32 primitive, Vec3 o, Vec3 d, float t_min, Hit &hit) {
-    const Vec3 n = vec(plane.normal);
-    const float toward = dot(n, d), height = -(dot(n, o) + plane.offset);
+RQ_INLINE void test_plane(const SceneView &scene, u32 plane, Vec3 o, Vec3 d, Hit &hit) {
+    const Float4 p = load_constant4(scene.planes[plane].normal);
+    const Vec3 n = vec(p.x, p.y, p.z);
+    const float toward = dot(n, d), height = -(dot(n, o) + p.w);
     // The quotient is positive only if the signs agree; most planes of a room lie behind.
-    if (toward != 0.0f && (toward > 0.0f) == (height > 0.0f)) {
+    if ((toward > 0.0f) == (height > 0.0f) && abs_of(toward) > least_factor && abs_of(height) > least_factor) {
         const float t = divide(height, toward);
-        if (t > t_min && t < hit.t) hit = Hit{t, primitive};
+        if (t > scene.t_min && t < hit.t) hit = Hit{t, first_plane(scene) + plane};
     }
 }
 
 // The nearest hit with t_min < t < t_max along the unit direction d.
 RQ_INLINE Hit nearest_hit(const SceneView &scene, Vec3 o, Vec3 d, float t_max) {
     Hit hit{t_max, nothing_hit};
-    for (u32 batch = 0; batch < scene.sphere_batches; ++batch)
-        test_batch(scene.spheres[batch], batch * 8, o, d, scene.t_min, hit);
-    const u32 planes = first_plane(scene);
-    for (u32 i = 0; i < scene.plane_count; ++i)
-        test_plane(scene.planes[i], planes + i, o, d, scene.t_min, hit);
+    test_spheres(scene, quick_ray(o, d), hit);
+    RQ_NO_UNROLL
+    for (u32 i = 0; i < scene.plane_count; ++i) test_plane(scene, i, o, d, hit);
     return hit;
 }
 
@@ -97,17 +117,17 @@ RQ_INLINE Surface surface_at(const SceneView &scene, Vec3 o, Vec3 d, Hit hit) {
     float size = 0.0f;
     const u32 planes = first_plane(scene);
     if (hit.primitive < planes) {
-        const SphereBatch &batch = scene.spheres[hit.primitive / 8];
-        const u32 k = hit.primitive % 8;
         const SphereShade shade = scene.sphere_shades[hit.primitive];
-        const Vec3 centre = vec(batch.x[k], batch.y[k], batch.z[k]);
+        const Float4 c = load_constant4(scene.spheres[hit.primitive].centre);
+        const Vec3 centre = vec(c.x, c.y, c.z);
         s.normal = unit(s.point - centre);
         // Back onto the sphere: a hit far away is off by an ulp of its distance, not of the radius.
         s.point = mad(s.normal, shade.radius, centre);
         s.material = shade.material;
         size = shade.radius;
     } else {
-        s.normal = vec(scene.planes[hit.primitive - planes].normal);
+        const Float4 p = load_constant4(scene.planes[hit.primitive - planes].normal);
+        s.normal = vec(p.x, p.y, p.z);
         s.material = scene.plane_materials[hit.primitive - planes];
     }
     s.from_inside = dot(s.normal, d) > 0.0f;

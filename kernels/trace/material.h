@@ -7,6 +7,12 @@ namespace rq {
 
 constexpr u32 material_lambert = 0, material_metal = 1, material_dielectric = 2, material_reflective = 3;
 
+RQ_INLINE Material load_material(const SceneView &scene, u32 index) {
+    const Float4 a = load_constant4(scene.materials[index].albedo);
+    const Float4 b = load_constant4(scene.materials[index].emission);
+    return Material{{a.x, a.y, a.z}, as_bits(a.w), {b.x, b.y, b.z}, b.w};
+}
+
 // Whether light at `item` is hidden from the surface. `direction` is unit, `distance` how far the light is.
 RQ_INLINE bool is_hidden(const SceneView &scene, Vec3 from, Vec3 direction, float distance) {
     return nearest_hit(scene, from, direction, distance).primitive != nothing_hit;
@@ -24,8 +30,8 @@ template <bool Shadows> RQ_INLINE Vec3 direct_light(const SceneView &scene, cons
             toward = toward - s.point;
             const float d2 = max_of(dot(toward, toward), 1.0e-12f);
             distance = sqrt_exact(d2);
-            toward = toward * divide(1.0f, distance);
-            share = divide(1.0f, d2);
+            toward = toward * reciprocal(distance);
+            share = reciprocal(d2);
         }
         const float facing = dot(s.normal, toward);
         if (!(facing > 0.0f)) continue;
@@ -51,7 +57,7 @@ struct Refraction {
     bool through;
 };
 RQ_INLINE Refraction refract_or_reflect(Vec3 d, const Surface &s, float ior, float u) {
-    const float eta = s.from_inside ? ior : divide(1.0f, ior);
+    const float eta = s.from_inside ? ior : reciprocal(ior);
     const float cos_in = min_of(1.0f, -dot(d, s.normal));
     const float sin2_out = eta * eta * fma(-cos_in, cos_in, 1.0f);
     if (sin2_out >= 1.0f) return Refraction{reflect(d, s.normal), false};

@@ -47,11 +47,8 @@ RQ_INLINE void flush(const CounterView &counters, const RayTally &t) {
     }
 }
 
-// One channel of one contribution in the film's units. Each contribution is checked, clamped and rounded by
-// itself, so that sums do not depend on their order. The host chooses scale and limit so that a whole path
-// cannot overflow 32 bits.
-RQ_INLINE u32 to_units(const SceneView &scene, float value, RayTally &tally) {
-    float units = value * scene.film_scale;
+// One channel of one contribution in the film's units.
+RQ_INLINE u32 checked_units(const SceneView &scene, float units, RayTally &tally) {
     if (!(units >= 0.0f)) {
         tally.bad++;
         units = 0.0f;
@@ -62,10 +59,21 @@ RQ_INLINE u32 to_units(const SceneView &scene, float value, RayTally &tally) {
     }
     return round_to_u32(units);
 }
+// Adds a contribution to what the path collected. Each is checked, clamped and rounded by itself, so that sums
+// do not depend on their order. The host chooses scale and limit so that a whole path cannot overflow 32 bits.
 RQ_INLINE void deposit(const SceneView &scene, Path &path, Vec3 radiance, RayTally &tally) {
-    path.red += to_units(scene, radiance.x, tally);
-    path.green += to_units(scene, radiance.y, tally);
-    path.blue += to_units(scene, radiance.z, tally);
+    const Vec3 units = radiance * scene.film_scale;
+    // As unsigned numbers the bits of negative values and NaN exceed those of every limit.
+    const u32 limit = as_bits(scene.film_limit);
+    if (as_bits(units.x) <= limit && as_bits(units.y) <= limit && as_bits(units.z) <= limit) {
+        path.red += round_to_u32(units.x);
+        path.green += round_to_u32(units.y);
+        path.blue += round_to_u32(units.z);
+    } else {
+        path.red += checked_units(scene, units.x, tally);
+        path.green += checked_units(scene, units.y, tally);
+        path.blue += checked_units(scene, units.z, tally);
+    }
 }
 
 // Adds finished samples to a pixel that nobody else touches meanwhile. The first ones overwrite, so that
@@ -87,24 +95,31 @@ RQ_INLINE void commit(const FilmView &film, u32 pixel, u64 red, u64 green, u64 b
 
 // ---- pixels in chunks of 8x4, so that the lanes of a wave start with neighbouring rays
 constexpr u32 chunk_lanes = 32;
-// Item i of the image in chunk order; no_pixel beyond the image's edge.
-RQ_INLINE u32 chunk_pixel(u32 width, u32 height, u64 item) {
+struct Place {
+    u32 x, y;
+};
+// Where item i is in a rectangle of the given width, in chunk order. May be beyond its edges.
+RQ_INLINE Place chunk_place(u32 width, u64 item) {
     const u32 across = (width + 7) / 8;
-    const u32 chunk = (u32)(item / chunk_lanes), lane = (u32)(item % chunk_lanes);
-    const u32 x = chunk % across * 8 + lane % 8, y = chunk / across * 4 + lane / 8;
-    return x < width && y < height ? y * width + x : no_pixel;
+    const u32 chunk = (u32)(item / chunk_lanes), lane = (u32)item % chunk_lanes;
+    const u32 row = chunk / across;
+    return Place{(chunk - row * across) * 8 + lane % 8, row * 4 + lane / 8};
+}
+// The number of the pixel at a place; no_pixel beyond the image's edges.
+RQ_INLINE u32 pixel_at(const SceneView &scene, Place place) {
+    return place.x < scene.width && place.y < scene.height ? place.y * scene.width + place.x : no_pixel;
 }
 
-// The camera ray of a sample.
-RQ_INLINE Path primary_path(const SceneView &scene, u32 pixel, u32 sample) {
+// The camera ray of a sample of the pixel at `place`.
+RQ_INLINE Path primary_path(const SceneView &scene, Place place, u32 sample) {
     float px = 0.5f, py = 0.5f;
     if (scene.jitter > 0.0f) {
-        const Random4 r = random4(scene, pixel, sample, 0);
+        const Random4 r = random4(scene, pixel_at(scene, place), sample, 0);
         px = r.a;
         py = r.b;
     }
-    const float u = fma((float)(pixel % scene.width) + px, scene.pixel_size, -scene.aspect);
-    const float v = fma((float)(pixel / scene.width) + py, -scene.pixel_size, 1.0f);
+    const float u = fma((float)place.x + px, scene.pixel_size, -scene.aspect);
+    const float v = fma((float)place.y + py, -scene.pixel_size, 1.0f);
     Path path;
     path.origin = vec(scene.eye);
     path.direction = unit(mad(vec(scene.right), u, mad(vec(scene.up), v, vec(scene.forward))));

@@ -56,7 +56,7 @@ RQ_INLINE Turn turn(float u) {
 // A uniform direction on the unit sphere.
 RQ_INLINE Vec3 random_direction(float a, float b) {
     const float z = fma(-2.0f, a, 1.0f);
-    const float r = sqrt_exact(max_of(0.0f, fma(-z, z, 1.0f)));
+    const float r = sqrt_exact(max_of(1.0e-30f, fma(-z, z, 1.0f)));
     const Turn t = turn(b);
     return vec(r * t.cosine, r * t.sine, z);
 }

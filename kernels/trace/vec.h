@@ -21,7 +21,7 @@ RQ_INLINE Vec3 mad(Vec3 a, float s, Vec3 b) { return Vec3{fma(a.x, s, b.x), fma(
 RQ_INLINE Vec3 mad(Vec3 a, Vec3 s, Vec3 b) {
     return Vec3{fma(a.x, s.x, b.x), fma(a.y, s.y, b.y), fma(a.z, s.z, b.z)};
 }
-RQ_INLINE Vec3 unit(Vec3 a) { return a * divide(1.0f, sqrt_exact(dot(a, a))); }
+RQ_INLINE Vec3 unit(Vec3 a) { return a * reciprocal(sqrt_exact(dot(a, a))); }
 RQ_INLINE float largest(Vec3 a) { return max_of(a.x, max_of(a.y, a.z)); }
 RQ_INLINE Vec3 reflect(Vec3 d, Vec3 n) { return mad(n, -2.0f * dot(n, d), d); }
 

@@ -1,5 +1,6 @@
 //! The command line: one file a command, and what the commands share.
 
+pub mod bench;
 pub mod devices;
 pub mod kernels;
 mod progress;
@@ -25,9 +26,12 @@ pub struct Cli {
 enum Command {
     /// Render a scene file to a picture
     Render(render::Args),
-    /// List devices, or why they cannot be used and what would help
+    /// Measure engines and queues
+    #[command(subcommand)]
+    Bench(bench::Command),
+    /// List the devices that kernels can run on, and why others cannot
     Devices(devices::Args),
-    /// List, export or compile the kernels; no GPU is needed
+    /// Export the kernels' source, or compile it for an architecture without a device
     Kernels(kernels::Args),
 }
 
@@ -36,6 +40,7 @@ impl Cli {
     pub fn run(self) -> Result<()> {
         match self.command {
             Command::Render(args) => render::run(args),
+            Command::Bench(command) => bench::run(command),
             Command::Devices(args) => devices::run(&args),
             Command::Kernels(args) => kernels::run(&args),
         }

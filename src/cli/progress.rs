@@ -15,6 +15,32 @@ pub struct Meter {
     display: Display,
 }
 
+/// Shows in a few words what is going on: on a terminal only.
+pub struct Status(Option<ProgressBar>);
+
+impl Status {
+    /// Nothing to tell yet.
+    pub fn new(quiet: bool) -> Status {
+        Status((!quiet && stderr().is_terminal()).then(ProgressBar::new_spinner))
+    }
+
+    /// Replaces what was told.
+    pub fn show(&self, text: &str) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(text.to_owned());
+            bar.tick();
+        }
+    }
+}
+
+impl Drop for Status {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 enum Display {
     Quiet,
     Bar(ProgressBar),

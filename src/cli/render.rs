@@ -19,6 +19,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Arguments of `rayq render`.
 #[derive(Debug, clap::Args)]
+#[command(args_override_self = true)]
 pub struct Args {
     /// The scene, a .toml or .json file
     scene: PathBuf,
@@ -26,13 +27,13 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Width in pixels, in place of the scene's
-    #[arg(long, value_name = "PIXELS", value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "PIXELS")]
     width: Option<u32>,
     /// Height in pixels, in place of the scene's
-    #[arg(long, value_name = "PIXELS", value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "PIXELS")]
     height: Option<u32>,
     /// Samples a pixel, in place of the scene's
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N")]
     spp: Option<u32>,
     /// Surface interactions that a path sums at most, in place of the scene's max_depth
     #[arg(long, value_name = "N")]
@@ -249,7 +250,7 @@ impl Args {
     }
 }
 
-fn parse_tile(text: &str) -> std::result::Result<(u32, u32), String> {
+pub(super) fn parse_tile(text: &str) -> std::result::Result<(u32, u32), String> {
     let side = |s: &str| match s.parse() {
         Ok(n @ 1..) => Ok(n),
         _ => Err("give WxH or N, whole numbers of pixels from 1 up, such as 64 or 160x90".to_owned()),

@@ -41,7 +41,7 @@ pub struct Report {
 
 /// The program that made the report.
 #[derive(Debug, Serialize)]
-struct Origin {
+pub(super) struct Origin {
     version: &'static str,
     commit: &'static str,
     command_line: Vec<String>,
@@ -112,6 +112,17 @@ struct Seconds {
     total: f64,
 }
 
+impl Origin {
+    /// This process.
+    pub(super) fn here() -> Origin {
+        Origin {
+            version: env!("CARGO_PKG_VERSION"),
+            commit: env!("RAYQ_COMMIT"),
+            command_line: std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect(),
+        }
+    }
+}
+
 impl Report {
     /// Puts a report together; hashes the film. `elapsed` is the time since the command began.
     pub fn new(
@@ -125,11 +136,7 @@ impl Report {
         let Statistics { counts, generate, trace, .. } = *statistics;
         Report {
             schema_version: SCHEMA_VERSION,
-            origin: Origin {
-                version: env!("CARGO_PKG_VERSION"),
-                commit: env!("RAYQ_COMMIT"),
-                command_line: std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect(),
-            },
+            origin: Origin::here(),
             picture,
             settings,
             place: Place {

@@ -188,4 +188,9 @@ impl Engine for Compaction {
         self.pace.launched(launched);
         Ok(self.sample == target.samples)
     }
+
+    fn restart(&mut self, _: &Target) {
+        self.sample = 0;
+        self.chunk = 0;
+    }
 }

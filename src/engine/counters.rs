@@ -45,6 +45,11 @@ impl Counters {
         Ok(Counters { words: Buffer::zeroed(device, STRIPES * WORDS, "counters")? })
     }
 
+    /// Back to zero.
+    pub fn clear(&self) -> Result<()> {
+        self.words.zero()
+    }
+
     /// For a launch.
     pub fn view(&self) -> CounterView {
         CounterView { words: self.words.ptr() }

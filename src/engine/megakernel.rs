@@ -54,4 +54,9 @@ impl Engine for Megakernel {
         self.chunk += count;
         Ok(self.chunk == chunks && self.upto == target.samples)
     }
+
+    fn restart(&mut self, target: &Target) {
+        self.upto = 0;
+        self.chunk = target.chunks();
+    }
 }

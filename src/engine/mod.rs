@@ -150,6 +150,9 @@ impl Timeline {
 pub(crate) trait Engine: Send {
     /// Launches work for about `budget` (`None`: all that is left). Returns whether nothing is left.
     fn slice(&mut self, target: &Target, budget: Option<Duration>, timeline: &mut Timeline) -> Result<bool>;
+
+    /// Back to the start: the film is empty again.
+    fn restart(&mut self, target: &Target);
 }
 
 /// A picture in the making.
@@ -193,6 +196,16 @@ impl Render {
             rays: counts.rays(),
             finished: self.finished,
         })
+    }
+
+    /// Back to an empty film, keeping memory and kernels; times and counts start again.
+    pub fn restart(&mut self) -> Result<()> {
+        self.target.clear()?;
+        self.engine.restart(&self.target);
+        self.finished = false;
+        let Statistics { compile, upload, .. } = self.statistics;
+        self.statistics = Statistics { compile, upload, ..Statistics::default() };
+        Ok(())
     }
 
     /// Adds up a slice's times and counts.

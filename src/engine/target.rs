@@ -4,7 +4,7 @@ use super::counters::Counters;
 use crate::device::{Buffer, Device};
 use crate::error::Result;
 use crate::film::Film;
-use crate::layout::{FilmView, Light, Material, Plane, SceneView, SphereBatch, SphereShade};
+use crate::layout::{FilmView, Light, Material, Plane, SceneView, SphereBatch, SphereShade, SphereTest};
 use crate::scene::flatten::{self, Arrays};
 use crate::scene::{Integrator, Scene};
 use std::sync::Arc;
@@ -29,7 +29,8 @@ pub struct Target {
     sums: Buffer<u64>,
     counts: Buffer<u32>,
     // Kept for their memory, which `scene` points into.
-    _spheres: Buffer<SphereBatch>,
+    _spheres: Buffer<SphereTest>,
+    _sphere_batches: Buffer<SphereBatch>,
     _sphere_shades: Buffer<SphereShade>,
     _planes: Buffer<Plane>,
     _plane_materials: Buffer<u32>,
@@ -44,6 +45,7 @@ impl Target {
         // The kernels add the seed to small numbers: spread it over all bits first.
         let seed = spread(scene.image.seed);
         let spheres = Buffer::from_slice(device, &flat.spheres, "spheres")?;
+        let sphere_batches = Buffer::from_slice(device, &flat.sphere_batches, "spheres")?;
         let sphere_shades = Buffer::from_slice(device, &flat.sphere_shades, "spheres")?;
         let planes = Buffer::from_slice(device, &flat.planes, "planes")?;
         let plane_materials = Buffer::from_slice(device, &flat.plane_materials, "planes")?;
@@ -56,6 +58,7 @@ impl Target {
             device: device.clone(),
             scene: SceneView {
                 spheres: spheres.ptr(),
+                sphere_batches: sphere_batches.ptr(),
                 sphere_shades: sphere_shades.ptr(),
                 planes: planes.ptr(),
                 plane_materials: plane_materials.ptr(),
@@ -73,6 +76,7 @@ impl Target {
             sums,
             counts,
             _spheres: spheres,
+            _sphere_batches: sphere_batches,
             _sphere_shades: sphere_shades,
             _planes: planes,
             _plane_materials: plane_materials,
@@ -91,9 +95,19 @@ impl Target {
         self.film.pixels * u64::from(self.samples)
     }
 
+    /// Forgets every sample and count.
+    pub fn clear(&self) -> Result<()> {
+        self.counts.zero()?;
+        self.counters.clear()
+    }
+
     /// Waits for the device and reads the film.
     pub fn read_film(&self) -> Result<Film> {
-        let (sums, counts) = (self.sums.to_vec()?, self.counts.to_vec()?);
+        let (mut sums, counts) = (self.sums.to_vec()?, self.counts.to_vec()?);
+        // The first sample overwrites a sum; until then its memory holds anything.
+        for pixel in (0..counts.len()).filter(|&pixel| counts[pixel] == 0) {
+            (0..3).for_each(|plane| sums[plane * counts.len() + pixel] = 0);
+        }
         Ok(Film::new(self.scene.width, self.scene.height, self.scene.film_scale, sums, counts))
     }
 }

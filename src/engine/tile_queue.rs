@@ -160,4 +160,8 @@ impl Engine for TileQueue {
         unsafe { launch(&target.device, &self.trace, self.persistent, &params)? };
         Ok(target.counters.read()?.finished == target.total_samples())
     }
+
+    fn restart(&mut self, _: &Target) {
+        self.ready = false;
+    }
 }

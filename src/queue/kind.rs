@@ -17,6 +17,9 @@ pub enum QueueKind {
 const LINE: u64 = 16;
 
 impl QueueKind {
+    /// The kinds that serve tiles: every value that went in comes out, and nothing is made up.
+    pub const TILE_QUEUES: &[QueueKind] = &[QueueKind::Glfq];
+
     /// Its name, as options and files spell it.
     pub fn name(self) -> &'static str {
         match self {

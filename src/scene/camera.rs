@@ -108,7 +108,9 @@ mod tests {
         for tenth in 1..1800 {
             let degrees = f64::from(tenth) / 10.0;
             let exact = (degrees / 2.0).to_radians().tan();
-            assert!((half_tangent(degrees) / exact - 1.0).abs() < 1e-14, "{degrees}");
+            // Near 180 the reference loses places: its argument is rounded close to a pole.
+            let places = if degrees < 90.0 { 1e-15 } else { 1e-12 };
+            assert!((half_tangent(degrees) / exact - 1.0).abs() < places, "{degrees}");
         }
         assert_eq!(half_tangent(90.0), 1.0);
     }

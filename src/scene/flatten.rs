@@ -2,7 +2,7 @@
 
 use super::{Integrator, Light, Material, Scene};
 use crate::layout;
-use crate::layout::{SceneView, SphereBatch, SphereShade};
+use crate::layout::{SceneView, SphereBatch, SphereShade, SphereTest};
 
 /// [`layout::Material::kind`] of a Lambert surface. The kernels' header has the same numbers.
 pub const MATERIAL_LAMBERT: u32 = 0;
@@ -23,6 +23,8 @@ pub const ROULETTE_NEVER: u32 = u32::MAX;
 /// Where the scene sets no offset, rays start this share (2^-20) of the hit's magnitude off the surface.
 pub const RELATIVE_OFFSET: f32 = 1.0 / (1 << 20) as f32;
 
+/// `quick_margin` of kernels/trace/intersect.h.
+const QUICK_MARGIN: f64 = 1.0 / (1 << 17) as f64;
 /// Spheres in a [`SphereBatch`].
 const BATCH: usize = 8;
 /// Bits of the film's units that a sample may use: 2^20 samples then fit 52 bits of a sum.
@@ -33,8 +35,10 @@ const FINEST_SCALE: i32 = 30;
 /// The arrays behind the pointers of a [`SceneView`].
 #[derive(Clone, Debug, Default)]
 pub struct Arrays {
-    /// Spheres in batches of eight, in the scene's order.
-    pub spheres: Vec<SphereBatch>,
+    /// Spheres, in the scene's order.
+    pub spheres: Vec<SphereTest>,
+    /// The same in batches of eight.
+    pub sphere_batches: Vec<SphereBatch>,
     /// Per sphere: what shading asks.
     pub sphere_shades: Vec<SphereShade>,
     /// Planes, in the scene's order.
@@ -53,7 +57,8 @@ impl Arrays {
         let shade = |s: &super::Sphere| SphereShade { radius: s.radius, material: s.material };
         let plane = |p: &super::Plane| layout::Plane { normal: p.normal.into(), offset: p.offset };
         Arrays {
-            spheres: scene.spheres.chunks(BATCH).map(batch).collect(),
+            spheres: scene.spheres.iter().map(test).collect(),
+            sphere_batches: scene.spheres.chunks(BATCH).map(batch).collect(),
             sphere_shades: scene.spheres.iter().map(shade).collect(),
             planes: scene.planes.iter().map(plane).collect(),
             plane_materials: scene.planes.iter().map(|p| p.material).collect(),
@@ -63,13 +68,27 @@ impl Arrays {
     }
 }
 
+fn test(sphere: &super::Sphere) -> SphereTest {
+    SphereTest { centre: sphere.center.into(), reach: reach(sphere) }
+}
+
 fn batch(spheres: &[super::Sphere]) -> SphereBatch {
-    let mut batch = SphereBatch { r2: [-1.0; BATCH], ..Default::default() };
+    let mut batch = SphereBatch { reach: [f32::NEG_INFINITY; BATCH], ..Default::default() };
     for (i, sphere) in spheres.iter().enumerate() {
         [batch.x[i], batch.y[i], batch.z[i]] = sphere.center.into();
-        batch.r2[i] = sphere.radius * sphere.radius;
+        batch.reach[i] = reach(sphere);
     }
     batch
+}
+
+/// r^2 - |c|^2, enlarged by the share of r^2 + |c|^2 that covers the rounding errors of the kernels' quick
+/// test (kernels/trace/intersect.h, `quick_margin`).
+fn reach(sphere: &super::Sphere) -> f32 {
+    let (r, c) = (f64::from(sphere.radius), sphere.center.as_dvec3());
+    let (r2, c2) = (r * r, c.x * c.x + c.y * c.y + c.z * c.z);
+    let enlarged = r2 - c2 + QUICK_MARGIN * (r2 + c2);
+    // Rounded up, not to nearest.
+    (enlarged as f32).next_up()
 }
 
 fn material(material: &Material) -> layout::Material {
@@ -97,7 +116,7 @@ pub fn view(scene: &Scene) -> SceneView {
     let (image, camera) = (&scene.image, &scene.camera);
     let film = FilmRange::of(scene);
     SceneView {
-        sphere_batches: scene.spheres.len().div_ceil(BATCH) as u32,
+        sphere_count: scene.spheres.len() as u32,
         plane_count: scene.planes.len() as u32,
         light_count: scene.lights.len() as u32,
         max_depth: image.max_depth,

@@ -162,6 +162,9 @@ impl<'de> Deserialize<'de> for Real {
             fn visit_i64<E>(self, value: i64) -> Result<Real, E> {
                 Ok(Real(value as f64))
             }
+            fn visit_i128<E>(self, value: i128) -> Result<Real, E> {
+                Ok(Real(value as f64))
+            }
             fn visit_u64<E>(self, value: u64) -> Result<Real, E> {
                 Ok(Real(value as f64))
             }
@@ -187,6 +190,9 @@ impl<'de> Deserialize<'de> for Whole {
             }
             fn visit_i64<E>(self, value: i64) -> Result<Whole, E> {
                 Ok(Whole(value.into()))
+            }
+            fn visit_i128<E>(self, value: i128) -> Result<Whole, E> {
+                Ok(Whole(value))
             }
             fn visit_u64<E>(self, value: u64) -> Result<Whole, E> {
                 Ok(Whole(value.into()))

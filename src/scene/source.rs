@@ -130,7 +130,21 @@ fn data_fault(path: &SerdePath, message: &str) -> Fault {
         path.0.pop();
         return Fault::at(path, "a date is not allowed here");
     }
-    Fault::at(path, unknown_key(message).unwrap_or_else(|| message.to_owned()))
+    if let Some(key) = message.strip_prefix("duplicate field `").and_then(|rest| rest.strip_suffix('`')) {
+        path.0.push(key.into());
+        return Fault::at(path, "this key is given twice");
+    }
+    Fault::at(path, unknown_key(message).unwrap_or_else(|| in_our_words(message)))
+}
+
+/// serde's names of types, as docs/scene-format.md calls them.
+fn in_our_words(message: &str) -> String {
+    let words = [
+        ("type: sequence", "type: list"),
+        ("type: map", "type: table"),
+        ("an array of length", "a list of length"),
+    ];
+    words.iter().fold(message.to_owned(), |text, (theirs, ours)| text.replacen(theirs, ours, 1))
 }
 
 /// serde says "unknown field `a`, expected one of `b`, `c`"; we say which was meant.

@@ -335,7 +335,8 @@ fn direction(values: Triple) -> Checked<DVec3> {
     unit(point(values)?).ok_or_else(|| Fault::new("has length 0; give a direction, such as [0, 1, 0]"))
 }
 
-/// A number as TOML would write it.
+/// A number, short, the way TOML and JSON write it.
 fn shown(value: f64) -> String {
-    format!("{value:?}").to_lowercase()
+    let plain = value == 0.0 || !value.is_finite() || (1e-3..1e6).contains(&value.abs());
+    if plain { format!("{value}").to_lowercase() } else { format!("{value:e}") }
 }
