@@ -1,7 +1,7 @@
 //! NVIDIA, through the CUDA driver, which is loaded at run time by cudarc.
 //!
-//! cudarc panics on the first call of a function that the driver lacks, so [`driver`] asks for every one of
-//! them first; [`calls!`] keeps the list and the calls the same.
+//! cudarc panics on the first call of a function that the driver lacks, so `driver` asks for every one of
+//! them first; `calls!` keeps the list and the calls the same.
 
 use super::cache::Cache;
 use super::gpu::{Driver, Fault, Gpu, Status, cached_code};
