@@ -149,7 +149,6 @@ template <class T> RQ_INLINE T *shared_memory() { return reinterpret_cast<T *>(r
 RQ_INLINE Float4 load_constant(const Float4 *p) { return *p; }
 
 // ---- arithmetic with one IEEE rounding (the compiler is asked for correctly rounded divide and sqrt)
-RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
 RQ_INLINE float reciprocal(float a) { return 1.0f / a; }
 RQ_INLINE float divide(float a, float b) { return a / b; }
 RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
@@ -158,5 +157,17 @@ RQ_INLINE u32 round_to_u32(float f) { return (u32)(i64)__builtin_rintf(f); }
 RQ_INLINE float abs_of(float a) { return __builtin_fabsf(a); }
 RQ_INLINE u32 as_bits(float f) { return __builtin_bit_cast(u32, f); }
 RQ_INLINE float as_float(u32 u) { return __builtin_bit_cast(float, u); }
+#if __clang_major__ >= 18
+RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
+#else  // the builtin is the bare instruction, which may be one unit in the last place off
+RQ_INLINE float sqrt_exact(float a) {
+    const float s = __builtin_sqrtf(a);
+    // The float below is nearer if a <= below * s, the one above if a > above * s: the squared midpoints, less
+    // a term too small to matter. For 0, infinity and NaN both are false. Right for 2^-100 and more.
+    const float below = as_float(as_bits(s) - 1), above = as_float(as_bits(s) + 1);
+    const bool down = fma(-below, s, a) <= 0.0f, up = fma(-above, s, a) > 0.0f;
+    return up ? above : down ? below : s;
+}
+#endif
 
 }  // namespace rq

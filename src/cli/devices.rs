@@ -3,9 +3,8 @@
 use crate::device::select::{self, Listed};
 use crate::error::{Error, Result};
 use std::fmt::Write as _;
-use std::io::Write as _;
 
-/// List devices, or why they cannot be used and what would help
+/// What `rayq devices` takes.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print JSON
@@ -22,10 +21,7 @@ pub fn run(args: &Args) -> Result<()> {
     } else {
         listed.iter().map(describe).collect()
     };
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Error::output("stdout", e)),
-        _ => Ok(()),
-    }
+    super::print(&text)
 }
 
 fn describe(listed: &Listed) -> String {

@@ -1,5 +1,6 @@
 //! `rayq kernels`: the kernels' source for other compilers, and a check that they compile without a GPU.
 
+use super::print;
 use crate::KERNEL_SOURCES;
 use crate::device::cache::Cache;
 use crate::device::rtc::{Compiled, wrapper};
@@ -9,7 +10,7 @@ use crate::programs::{PROGRAMS, Unit};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// List, export or compile the kernels; no GPU is needed
+/// What `rayq kernels` takes.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Write the source of the kernels here, and under units/ one file a variant that a compiler can be given
@@ -33,16 +34,16 @@ pub fn run(args: &Args) -> Result<()> {
         return hiprtc::child(library, &args.name, &args.options);
     }
     if args.export.is_none() && args.compile.is_empty() {
-        units().for_each(|unit| println!("{} {}", unit.name(), unit.program.kernels.join(" ")));
+        let line = |unit: Unit| format!("{} {}\n", unit.name(), unit.program.kernels.join(" "));
+        print(&units().map(line).collect::<String>())?;
     }
     if let Some(folder) = &args.export {
         export(folder)?;
     }
     let targets = args.compile.iter().map(|t| Target::parse(t)).collect::<Result<Vec<_>>>()?;
-    let bad: usize = targets.iter().map(|target| target.check()).sum();
-    match bad {
+    match targets.iter().map(Target::check).sum::<Result<usize>>()? {
         0 => Ok(()),
-        _ => Err(Error::Device(format!("{bad} kernel variants failed or gave warnings"))),
+        bad => Err(Error::Device(format!("{bad} kernel variants failed or gave warnings"))),
     }
 }
 
@@ -101,27 +102,21 @@ impl Target {
     }
 
     /// Compiles every variant; the number that failed or gave warnings.
-    fn check(&self) -> usize {
-        println!("{}", self.title());
-        units().filter(|unit| !self.check_unit(unit)).count()
-    }
-
-    fn check_unit(&self, unit: &Unit) -> bool {
-        let start = Instant::now();
-        let result = self.compile(unit);
-        let seconds = start.elapsed().as_secs_f64();
-        match result {
-            Ok(Compiled { code, log }) => {
-                println!("  {:<40} {:>8} bytes {seconds:>6.2} s", unit.name(), code.len());
-                if !log.is_empty() {
-                    println!("{log}");
-                }
-                log.is_empty()
-            }
-            Err(why) => {
-                println!("  {:<40} failed after {seconds:.2} s\n{why}", unit.name());
-                false
-            }
+    fn check(&self) -> Result<usize> {
+        print(&format!("{}\n", self.title()))?;
+        let mut bad = 0;
+        for unit in units() {
+            let start = Instant::now();
+            let result = self.compile(&unit);
+            let (name, seconds) = (unit.name(), start.elapsed().as_secs_f64());
+            let (words, good) = match result {
+                Ok(Compiled { code, log }) if log.is_empty() => (format!("{:>8} bytes", code.len()), true),
+                Ok(Compiled { log, .. }) => (format!("warnings\n{log}\n"), false),
+                Err(why) => (format!("failed\n{why}\n"), false),
+            };
+            print(&format!("  {name:<40} {seconds:>6.2} s {words}\n"))?;
+            bad += usize::from(!good);
         }
+        Ok(bad)
     }
 }

@@ -1,7 +1,7 @@
 //! NVIDIA, through the CUDA driver, which is loaded at run time by cudarc.
 //!
-//! cudarc panics on the first call of a function that the driver lacks, so [`driver`] asks for every one of
-//! them first; [`calls!`] keeps the list and the calls the same.
+//! cudarc panics on the first call of a function that the driver lacks, so `driver` asks for every one of
+//! them first; `calls!` keeps the list and the calls the same.
 
 use super::cache::Cache;
 use super::gpu::{Driver, Fault, Gpu, Status, cached_code};
@@ -35,7 +35,7 @@ calls! {
 
 /// Oldest driver (as CUDA numbers them) whose functions and code are as expected.
 const OLDEST_DRIVER: i32 = 12_000;
-const NEEDED: &str = "rayq needs an NVIDIA driver of CUDA 12.0 (525) or newer";
+const NEEDED: &str = "rayq needs a complete NVIDIA driver 525 (CUDA 12.0) or newer";
 /// Oldest architecture: independent lanes and scoped atomics.
 const OLDEST_CAPABILITY: i32 = 70;
 

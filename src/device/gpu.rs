@@ -27,7 +27,9 @@ pub type Status<T = ()> = std::result::Result<T, Fault>;
 /// Work on the stream runs in order. All calls but `bind` need `bind` on the same thread first.
 ///
 /// # Safety
-/// The methods pass on what they are given: addresses and handles must be the driver's own and still valid.
+/// An implementation's addresses and handles are good until they are given back. Callers of its unsafe methods
+/// pass only such ones, ranges within one allocation, and parameters that the kernel takes.
+#[allow(clippy::missing_safety_doc)] // said once, above
 pub unsafe trait Driver: Send + Sync {
     /// Makes the device current on the calling thread.
     fn bind(&self) -> Status;

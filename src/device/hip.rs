@@ -48,7 +48,9 @@ impl HipTable {
                 }
             }
         };
-        let text = format!("{} ({})", text(self.hipGetErrorName), text(self.hipGetErrorString));
+        let (name, text) = (text(self.hipGetErrorName), text(self.hipGetErrorString));
+        // Old releases give the name for both.
+        let text = if text == name { name } else { format!("{name} ({text})") };
         Err(Fault { out_of_memory: status == OUT_OF_MEMORY, text })
     }
 
@@ -136,15 +138,16 @@ fn described() -> std::result::Result<(&'static HipTable, Vec<Described>), Strin
         let driver = hip.get(0, |version| unsafe { (hip.hipDriverGetVersion)(version) })?;
         (0..count).map(|index| hip.describe(index, &version_text(driver))).collect::<Status<Vec<_>>>()
     };
-    let origin = &hip.origin;
-    let found =
-        count().map_err(|fault| format!("the HIP runtime ({origin}) finds no device: {}", fault.text))?;
-    if found.is_empty() {
-        return Err(format!(
-            "the HIP runtime ({origin}) finds no device: it needs the amdgpu driver and access to /dev/kfd"
-        ));
+    let none = |why: String| {
+        let origin = &hip.origin;
+        let needs = "it needs the amdgpu driver and access to /dev/kfd";
+        format!("the HIP runtime ({origin}) finds no device{why}: {needs}")
+    };
+    match count() {
+        Ok(found) if found.is_empty() => Err(none(String::new())),
+        Ok(found) => Ok((hip, found)),
+        Err(fault) => Err(none(format!(", {}", fault.text))),
     }
-    Ok((hip, found))
 }
 
 /// What is known of every HIP device, with the reason why it cannot be used if so; or why there is none.

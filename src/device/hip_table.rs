@@ -1,6 +1,9 @@
 //! The functions of AMD's HIP runtime that rayq calls, found when the program runs or, with the cargo feature
 //! `hip-runtime-sys`, linked when it is built.
 //!
+//! That crate's build script looks for include/hip/hip_runtime_api.h and lib/ under `hipconfig -p`, $HIP_PATH,
+//! $ROCM_PATH and /opt/rocm; with Debian's libamdhip64-dev, HIP_PATH=/usr is the one.
+//!
 //! The types are those of the C interface, which has kept them since ROCm 5: handles are pointers, sizes
 //! size_t, statuses and attribute numbers int.
 

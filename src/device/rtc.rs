@@ -111,10 +111,11 @@ impl Rtc {
         let library: &'static Library =
             Box::leak(Box::new(unsafe { Library::new(path) }.map_err(|e| fail(&e))?));
         macro_rules! get {
-            // SAFETY: the types are those of the documented C interface.
-            ($name:expr) => {
-                *unsafe { library.get(flavour.symbol($name)) }.map_err(|e| fail(&e))?
-            };
+            ($name:expr) => {{
+                // SAFETY: the types are those of the documented C interface.
+                let symbol = unsafe { library.get(flavour.symbol($name)) };
+                *symbol.map_err(|e| fail(&e))?
+            }};
         }
         let nvidia = flavour == Flavour::Nvrtc;
         let code = if nvidia { ("GetCUBINSize", "GetCUBIN") } else { ("GetCodeSize", "GetCode") };
