@@ -3,7 +3,6 @@
 use crate::device::select::{self, Listed};
 use crate::error::{Error, Result};
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 /// List devices, or why they cannot be used and what would help
 #[derive(Debug, clap::Args)]
@@ -22,10 +21,7 @@ pub fn run(args: &Args) -> Result<()> {
     } else {
         listed.iter().map(describe).collect()
     };
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Error::output("stdout", e)),
-        _ => Ok(()),
-    }
+    super::print(&text)
 }
 
 fn describe(listed: &Listed) -> String {

@@ -33,13 +33,14 @@ pub fn run(args: &Args) -> Result<()> {
         return hiprtc::child(library, &args.name, &args.options);
     }
     if args.export.is_none() && args.compile.is_empty() {
-        units().for_each(|unit| println!("{} {}", unit.name(), unit.program.kernels.join(" ")));
+        let line = |unit: Unit| format!("{} {}\n", unit.name(), unit.program.kernels.join(" "));
+        super::print(&units().map(line).collect::<String>())?;
     }
     if let Some(folder) = &args.export {
         export(folder)?;
     }
     let targets = args.compile.iter().map(|t| Target::parse(t)).collect::<Result<Vec<_>>>()?;
-    let bad: usize = targets.iter().map(|target| target.check()).sum();
+    let bad = targets.iter().map(|target| target.check()).sum::<Result<usize>>()?;
     match bad {
         0 => Ok(()),
         _ => Err(Error::Device(format!("{bad} kernel variants failed or gave warnings"))),
@@ -101,27 +102,23 @@ impl Target {
     }
 
     /// Compiles every variant; the number that failed or gave warnings.
-    fn check(&self) -> usize {
-        println!("{}", self.title());
-        units().filter(|unit| !self.check_unit(unit)).count()
+    fn check(&self) -> Result<usize> {
+        super::print(&format!("{}\n", self.title()))?;
+        units().map(|unit| Ok(usize::from(!self.check_unit(&unit)?))).sum()
     }
 
-    fn check_unit(&self, unit: &Unit) -> bool {
+    /// Compiles one variant; whether that went without a word.
+    fn check_unit(&self, unit: &Unit) -> Result<bool> {
         let start = Instant::now();
         let result = self.compile(unit);
         let seconds = start.elapsed().as_secs_f64();
-        match result {
+        let (said, good) = match result {
             Ok(Compiled { code, log }) => {
-                println!("  {:<40} {:>8} bytes {seconds:>6.2} s", unit.name(), code.len());
-                if !log.is_empty() {
-                    println!("{log}");
-                }
-                log.is_empty()
+                (format!("{:>8} bytes {seconds:>6.2} s\n{log}", code.len()), log.is_empty())
             }
-            Err(why) => {
-                println!("  {:<40} failed after {seconds:.2} s\n{why}", unit.name());
-                false
-            }
-        }
+            Err(why) => (format!("failed after {seconds:.2} s\n{why}"), false),
+        };
+        super::print(&format!("  {:<40} {}\n", unit.name(), said.trim_end()))?;
+        Ok(good)
     }
 }
