@@ -16,7 +16,6 @@ RQ_INLINE bool wave_any(bool p) { return wave_ballot(p) != 0; }
 // Written so that NaN in the first argument gives the second, on every target.
 template <class T> RQ_INLINE T min_of(T a, T b) { return a < b ? a : b; }
 template <class T> RQ_INLINE T max_of(T a, T b) { return a > b ? a : b; }
-RQ_INLINE float abs_of(float a) { return as_float(as_bits(a) & 0x7fffffffu); }
 
 // Sum of a 32-bit value over the wave, in every lane. All lanes call.
 RQ_INLINE u32 wave_sum(u32 v) {

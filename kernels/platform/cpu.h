@@ -116,6 +116,7 @@ RQ_INLINE float divide(float a, float b) { return a / b; }
 RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 // To the nearest integer, ties to even; 0 <= f < 2^32.
 RQ_INLINE u32 round_to_u32(float f) { return (u32)(i64)__builtin_rintf(f); }
+RQ_INLINE float abs_of(float a) { return __builtin_fabsf(a); }
 RQ_INLINE u32 as_bits(float f) {
     u32 u;
     __builtin_memcpy(&u, &f, 4);

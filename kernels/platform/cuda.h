@@ -187,6 +187,7 @@ RQ_INLINE float divide(float a, float b) {
 RQ_INLINE float fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 // To the nearest integer, ties to even; 0 <= f < 2^32.
 RQ_INLINE u32 round_to_u32(float f) { return __float2uint_rn(f); }
+RQ_INLINE float abs_of(float a) { return fabsf(a); }
 RQ_INLINE u32 as_bits(float f) { return __float_as_uint(f); }
 RQ_INLINE float as_float(u32 u) { return __uint_as_float(u); }
 

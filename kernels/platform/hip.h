@@ -154,6 +154,7 @@ RQ_INLINE float divide(float a, float b) { return a / b; }
 RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 // To the nearest integer, ties to even; 0 <= f < 2^32.
 RQ_INLINE u32 round_to_u32(float f) { return (u32)(i64)__builtin_rintf(f); }
+RQ_INLINE float abs_of(float a) { return __builtin_fabsf(a); }
 RQ_INLINE u32 as_bits(float f) { return __builtin_bit_cast(u32, f); }
 RQ_INLINE float as_float(u32 u) { return __builtin_bit_cast(float, u); }
 

@@ -85,9 +85,9 @@ RQ_INLINE bool path_bounce(const SceneView &scene, Path &path, u32 pixel, const 
 
 // Traces the path's ray and shades what it meets. Returns whether the path goes on.
 RQ_INLINE bool step(const SceneView &scene, Path &path, [[maybe_unused]] u32 pixel, RayTally &tally) {
+    tally.traced++;
     if (path_depth(path) == 0) tally.primary++;
-    else tally.bounce++;
-    const Hit hit = nearest_hit(scene, path.origin, path.direction, 3.0e38f);
+    const Hit hit = nearest_hit(scene, path.origin, path.direction, far_away);
     if (hit.primitive == nothing_hit) {
         deposit(scene, path, path.weight * background(scene, path.direction), tally);
         return false;

@@ -18,7 +18,9 @@ RQ_INLINE u32 first_plane(const SceneView &scene) { return scene.sphere_count; }
 
 // Squared distances below this are no hit: it keeps square roots and quotients within normal numbers.
 constexpr float least_square = 1.0e-30f;
-constexpr float least_factor = 1.0e-20f;
+constexpr float least_depth = 1.0e-20f;
+// No hit is farther; scenes reach to 1e9. A quotient that overflows is farther too.
+constexpr float far_away = 1.0e17f;
 
 // A ray, with what the quick test of spheres asks of it.
 //
@@ -83,22 +85,21 @@ RQ_INLINE void test_spheres(const SceneView &scene, const QuickRay &ray, Hit &hi
 #endif
 }
 
+// Without branches: the quotient of a plane that lies behind is negative, that of one the ray runs along is
+// beyond `far_away` or no number, and neither is taken.
 RQ_INLINE void test_plane(const SceneView &scene, u32 plane, Vec3 o, Vec3 d, Hit &hit) {
     const Float4 p = load_constant4(scene.planes[plane].normal);
     const Vec3 n = vec(p.x, p.y, p.z);
-    const float toward = dot(n, d), height = -(dot(n, o) + p.w);
-    // The quotient is positive only if the signs agree; most planes of a room lie behind.
-    if ((toward > 0.0f) == (height > 0.0f) && abs_of(toward) > least_factor && abs_of(height) > least_factor) {
-        const float t = divide(height, toward);
-        if (t > scene.t_min && t < hit.t) hit = Hit{t, first_plane(scene) + plane};
-    }
+    const float depth = fma(n.x, o.x, fma(n.y, o.y, fma(n.z, o.z, p.w)));
+    const float t = divide(-depth, dot(n, d));
+    if (t > scene.t_min && t < hit.t && abs_of(depth) > least_depth) hit = Hit{t, first_plane(scene) + plane};
 }
 
 // The nearest hit with t_min < t < t_max along the unit direction d.
 RQ_INLINE Hit nearest_hit(const SceneView &scene, Vec3 o, Vec3 d, float t_max) {
     Hit hit{t_max, nothing_hit};
     test_spheres(scene, quick_ray(o, d), hit);
-    RQ_NO_UNROLL
+    RQ_UNROLL_BY(2)
     for (u32 i = 0; i < scene.plane_count; ++i) test_plane(scene, i, o, d, hit);
     return hit;
 }
@@ -107,14 +108,14 @@ RQ_INLINE Hit nearest_hit(const SceneView &scene, Vec3 o, Vec3 d, float t_max) {
 struct Surface {
     Vec3 point, normal;
     bool from_inside;
-    float magnitude;  // of the coordinates involved: rounding errors, and with them offsets, scale with it
+    float radius;  // of the sphere; 0 on a plane
     u32 material;
 };
 
 RQ_INLINE Surface surface_at(const SceneView &scene, Vec3 o, Vec3 d, Hit hit) {
     Surface s;
     s.point = mad(d, hit.t, o);
-    float size = 0.0f;
+    s.radius = 0.0f;
     const u32 planes = first_plane(scene);
     if (hit.primitive < planes) {
         const SphereShade shade = scene.sphere_shades[hit.primitive];
@@ -124,7 +125,7 @@ RQ_INLINE Surface surface_at(const SceneView &scene, Vec3 o, Vec3 d, Hit hit) {
         // Back onto the sphere: a hit far away is off by an ulp of its distance, not of the radius.
         s.point = mad(s.normal, shade.radius, centre);
         s.material = shade.material;
-        size = shade.radius;
+        s.radius = shade.radius;
     } else {
         const Float4 p = load_constant4(scene.planes[hit.primitive - planes].normal);
         s.normal = vec(p.x, p.y, p.z);
@@ -132,13 +133,17 @@ RQ_INLINE Surface surface_at(const SceneView &scene, Vec3 o, Vec3 d, Hit hit) {
     }
     s.from_inside = dot(s.normal, d) > 0.0f;
     if (s.from_inside) s.normal = -s.normal;
-    s.magnitude = max_of(size, max_of(abs_of(s.point.x), max_of(abs_of(s.point.y), abs_of(s.point.z))));
     return s;
 }
 
-// Where a ray that leaves the surface on the side of `n` starts.
+// Where a ray that leaves the surface on the side of `n` starts. Unless the scene sets the distance, it is a
+// share of the largest coordinate involved, as rounding errors are.
 RQ_INLINE Vec3 offset_point(const SceneView &scene, const Surface &s, Vec3 n) {
-    const float offset = scene.ray_offset < 0.0f ? -scene.ray_offset * s.magnitude : scene.ray_offset;
+    float offset = scene.ray_offset;
+    if (offset < 0.0f) {
+        const Vec3 p = s.point;
+        offset *= -max_of(s.radius, max_of(abs_of(p.x), max_of(abs_of(p.y), abs_of(p.z))));
+    }
     return mad(n, offset, s.point);
 }
 

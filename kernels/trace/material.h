@@ -6,6 +6,7 @@
 namespace rq {
 
 constexpr u32 material_lambert = 0, material_metal = 1, material_dielectric = 2, material_reflective = 3;
+constexpr u32 light_directional = 0;
 
 RQ_INLINE Material load_material(const SceneView &scene, u32 index) {
     const Float4 a = load_constant4(scene.materials[index].albedo);
@@ -22,11 +23,12 @@ RQ_INLINE bool is_hidden(const SceneView &scene, Vec3 from, Vec3 direction, floa
 // is asked for with a ray.
 template <bool Shadows> RQ_INLINE Vec3 direct_light(const SceneView &scene, const Surface &s, RayTally &tally) {
     Vec3 sum = vec(0.0f, 0.0f, 0.0f);
+    RQ_NO_UNROLL
     for (u32 i = 0; i < scene.light_count; ++i) {
-        const Light light = scene.lights[i];
-        Vec3 toward = vec(light.vector);
-        float distance = 3.0e38f, share = 1.0f;
-        if (light.kind != 0) {
+        const Float4 a = load_constant4(scene.lights[i].vector), b = load_constant4(scene.lights[i].color);
+        Vec3 toward = vec(a.x, a.y, a.z);
+        float distance = far_away, share = 1.0f;
+        if (as_bits(a.w) != light_directional) {
             toward = toward - s.point;
             const float d2 = max_of(dot(toward, toward), 1.0e-12f);
             distance = sqrt_exact(d2);
@@ -39,7 +41,7 @@ template <bool Shadows> RQ_INLINE Vec3 direct_light(const SceneView &scene, cons
             tally.shadow++;
             if (is_hidden(scene, offset_point(scene, s, s.normal), toward, distance)) continue;
         }
-        sum = mad(vec(light.color), facing * share, sum);
+        sum = mad(vec(b.x, b.y, b.z), facing * share, sum);
     }
     return sum;
 }

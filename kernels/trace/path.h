@@ -22,13 +22,14 @@ RQ_INLINE u32 path_sample(const Path &path) { return path.info >> depth_bits; }
 
 // What a lane counts during a launch.
 struct RayTally {
-    u32 primary, bounce, shadow;  // rays traced
+    u32 traced, primary;          // rays, and those of them from the camera
+    u32 shadow;                   // rays that asked for a light
     u32 bad, clamped;             // contributions that were not numbers, or beyond the film's range
     u32 finished;                 // samples that entered the film
 };
 
 // Order of the words in a counter row; src/engine/counters.rs mirrors it.
-enum Counter : u32 { count_primary, count_bounce, count_shadow, count_bad, count_clamped, count_finished };
+enum Counter : u32 { count_traced, count_primary, count_shadow, count_bad, count_clamped, count_finished };
 constexpr u32 counter_stripes = 64, counter_words = 16;
 
 RQ_INLINE void bump(const CounterView &counters, Counter which, u32 total) {
@@ -37,8 +38,8 @@ RQ_INLINE void bump(const CounterView &counters, Counter which, u32 total) {
 }
 // Adds a lane's tally to the launch's. All lanes of the wave call.
 RQ_INLINE void flush(const CounterView &counters, const RayTally &t) {
+    bump(counters, count_traced, wave_sum(t.traced));
     bump(counters, count_primary, wave_sum(t.primary));
-    bump(counters, count_bounce, wave_sum(t.bounce));
     bump(counters, count_shadow, wave_sum(t.shadow));
     bump(counters, count_finished, wave_sum(t.finished));
     if (wave_any((t.bad | t.clamped) != 0)) {

@@ -61,8 +61,8 @@ impl Counters {
         let total = |word: usize| words.chunks(WORDS).map(|stripe| stripe[word]).sum();
         // The order of `enum Counter` in kernels/trace/path.h.
         Ok(Counts {
-            primary: total(0),
-            bounce: total(1),
+            primary: total(1),
+            bounce: total(0) - total(1),
             shadow: total(2),
             bad: total(3),
             clamped: total(4),
