@@ -26,7 +26,7 @@ const KEEP_INTERVAL: Duration = Duration::from_secs(5);
 pub struct Args {
     /// The scene, a .toml or .json file
     scene: PathBuf,
-    /// The picture, a .png file; its folder is made if missing [default: output/<scene>.png]
+    /// The picture, a .png file; its folder is made if missing [default: output/NAME.png, NAME as the scene file's]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Width in pixels, in place of the scene's
