@@ -1,6 +1,6 @@
 //! The structures that host and kernels share, declared once.
 //!
-//! [`layout!`] makes each a `#[repr(C)]` Rust type and remembers its C++ form; the build script compiles this
+//! `layout!` makes each a `#[repr(C)]` Rust type and remembers its C++ form; the build script compiles this
 //! very file, prints [`header`] and gives it to every kernel compiler as `layout.h`, with a `static_assert`
 //! for each size and offset as Rust sees them. Sizes are the same on every target: only fixed-width numbers,
 //! arrays of them, and 64-bit device addresses.

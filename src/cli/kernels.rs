@@ -1,6 +1,5 @@
 //! `rayq kernels`: the kernels' source for other compilers, and a check that they compile without a GPU.
 
-use super::print;
 use crate::KERNEL_SOURCES;
 use crate::device::cache::Cache;
 use crate::device::rtc::{Compiled, wrapper};
@@ -10,7 +9,7 @@ use crate::programs::{PROGRAMS, Unit};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What `rayq kernels` takes.
+/// List, export or compile the kernels; no GPU is needed
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Write the source of the kernels here, and under units/ one file a variant that a compiler can be given
@@ -35,15 +34,16 @@ pub fn run(args: &Args) -> Result<()> {
     }
     if args.export.is_none() && args.compile.is_empty() {
         let line = |unit: Unit| format!("{} {}\n", unit.name(), unit.program.kernels.join(" "));
-        print(&units().map(line).collect::<String>())?;
+        super::print(&units().map(line).collect::<String>())?;
     }
     if let Some(folder) = &args.export {
         export(folder)?;
     }
     let targets = args.compile.iter().map(|t| Target::parse(t)).collect::<Result<Vec<_>>>()?;
-    match targets.iter().map(Target::check).sum::<Result<usize>>()? {
+    let bad = targets.iter().map(|target| target.check()).sum::<Result<usize>>()?;
+    match bad {
         0 => Ok(()),
-        bad => Err(Error::Device(format!("{bad} kernel variants failed or gave warnings"))),
+        _ => Err(Error::Device(format!("{bad} kernel variants failed or gave warnings"))),
     }
 }
 
@@ -103,20 +103,22 @@ impl Target {
 
     /// Compiles every variant; the number that failed or gave warnings.
     fn check(&self) -> Result<usize> {
-        print(&format!("{}\n", self.title()))?;
-        let mut bad = 0;
-        for unit in units() {
-            let start = Instant::now();
-            let result = self.compile(&unit);
-            let (name, seconds) = (unit.name(), start.elapsed().as_secs_f64());
-            let (words, good) = match result {
-                Ok(Compiled { code, log }) if log.is_empty() => (format!("{:>8} bytes", code.len()), true),
-                Ok(Compiled { log, .. }) => (format!("warnings\n{log}\n"), false),
-                Err(why) => (format!("failed\n{why}\n"), false),
-            };
-            print(&format!("  {name:<40} {seconds:>6.2} s {words}\n"))?;
-            bad += usize::from(!good);
-        }
-        Ok(bad)
+        super::print(&format!("{}\n", self.title()))?;
+        units().map(|unit| Ok(usize::from(!self.check_unit(&unit)?))).sum()
+    }
+
+    /// Compiles one variant; whether that went without a word.
+    fn check_unit(&self, unit: &Unit) -> Result<bool> {
+        let start = Instant::now();
+        let result = self.compile(unit);
+        let seconds = start.elapsed().as_secs_f64();
+        let (said, good) = match result {
+            Ok(Compiled { code, log }) => {
+                (format!("{:>8} bytes {seconds:>6.2} s\n{log}", code.len()), log.is_empty())
+            }
+            Err(why) => (format!("failed after {seconds:.2} s\n{why}"), false),
+        };
+        super::print(&format!("  {:<40} {}\n", unit.name(), said.trim_end()))?;
+        Ok(good)
     }
 }

@@ -7,6 +7,7 @@ mod progress;
 pub mod render;
 mod report;
 mod signals;
+mod watchdog;
 
 use crate::error::{Error, Result};
 use clap::{Parser, Subcommand};

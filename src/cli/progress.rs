@@ -89,7 +89,7 @@ impl Drop for Meter {
 }
 
 fn bar() -> ProgressBar {
-    let style = ProgressStyle::with_template("{percent:>3}% {wide_bar} {elapsed} of about {duration}, {msg}")
+    let style = ProgressStyle::with_template("{percent:>3}% {wide_bar} {elapsed}, about {eta} left, {msg}")
         .expect("the template is well-formed");
     ProgressBar::new(1).with_style(style)
 }

@@ -3,6 +3,7 @@
 use super::progress::Meter;
 use super::report::{Picture, Report, word};
 use super::signals::Signals;
+use super::watchdog::Watchdog;
 use crate::device;
 use crate::engine::{Compact, EngineKind, Policy, Progress, Render, Settings};
 use crate::error::{Error, Result};
@@ -11,11 +12,13 @@ use crate::queue::QueueKind;
 use crate::scene::{Overrides, Scene};
 use clap::value_parser;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a slice may outlast the deadline before the device counts as hung.
 const GRACE: Duration = Duration::from_secs(5);
+/// Time between two films that are kept for the case that the device hangs; only with a time limit.
+const KEEP_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Arguments of `rayq render`.
 #[derive(Debug, clap::Args)]
@@ -23,7 +26,7 @@ const GRACE: Duration = Duration::from_secs(5);
 pub struct Args {
     /// The scene, a .toml or .json file
     scene: PathBuf,
-    /// The picture, a .png file; its folder is made if missing [default: output/<scene>.png]
+    /// The picture, a .png file; its folder is made if missing [default: output/NAME.png, NAME as the scene file's]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Width in pixels, in place of the scene's
@@ -84,26 +87,30 @@ pub fn run(args: Args) -> Result<()> {
     let start = Instant::now();
     let signals = Signals::install()?;
     let scene = Scene::load(&args.scene)?.with_overrides(&args.overrides())?;
-    let output = Output::picture(&args.output_path())?;
+    let output = Arc::new(Output::picture(&args.output_path())?);
     let stats = args.stats.as_deref().map(Output::prepare).transpose()?;
-    let watchdog = args.timeout.map(|limit| Watchdog::start(start + limit, args.words()));
+    let deadline = args.timeout.map(|limit| start + limit);
+    let watchdog = deadline.map(|deadline| watch(deadline, &args, scene.image.spp, &output));
 
     let device = device::select::open(&args.device, args.workers.map(|n| n as usize))?;
     let settings = args.settings();
     let mut render = Render::new(device.clone(), &scene, &settings)?;
     let mut meter = Meter::new(args.quiet);
-    let deadline = args.timeout.map(|limit| start + limit);
-    let end = drive(|| render.advance(), |p| meter.update(p), || signals.received(), deadline)?;
+    let mut kept = Instant::now();
+    let slice = || {
+        let progress = render.advance()?;
+        if let Some(watchdog) = watchdog.as_ref().filter(|_| kept.elapsed() >= KEEP_INTERVAL) {
+            watchdog.keep(render.film()?);
+            kept = Instant::now();
+        }
+        Ok(progress)
+    };
+    let end = drive(slice, |p| meter.update(p), || signals.received(), deadline)?;
     drop(meter);
     let film = render.film()?;
     drop(watchdog);
 
-    // A stop before the first sample leaves an older picture alone.
-    let saved = film.samples() > 0;
-    if saved {
-        let picture = if args.png16 { film.to_png16()? } else { film.to_png8()? };
-        output.write(&picture)?;
-    }
+    let saved = save(&film, args.png16, &output)?;
     let picture = Picture {
         scene: args.scene.display().to_string(),
         output: saved.then(|| output.path().display().to_string()),
@@ -123,6 +130,35 @@ pub fn run(args: Args) -> Result<()> {
         super::print(&report.to_string())?;
     }
     end.into_result(&args, &film, scene.image.spp, &output)
+}
+
+/// Writes the picture, unless there is not a sample in it: then an older picture is left alone.
+fn save(film: &Film, png16: bool, output: &Output) -> Result<bool> {
+    let worth = film.samples() > 0;
+    if worth {
+        let picture = if png16 { film.to_png16()? } else { film.to_png8()? };
+        output.write(&picture)?;
+    }
+    Ok(worth)
+}
+
+/// Ends the command if the device does not come back soon after the deadline, with the film that was kept last.
+fn watch(deadline: Instant, args: &Args, spp: u32, output: &Arc<Output>) -> Watchdog<Film> {
+    let (words, png16, output) = (args.words(), args.png16, Arc::clone(output));
+    Watchdog::start(deadline + GRACE, move |film| {
+        let saved = match film.map(|film| (save(&film, png16, &output), film)) {
+            None => "nothing could be saved".into(),
+            Some((Err(error), _)) => format!("saving what was finished failed, too: {error}"),
+            Some((Ok(_), film)) => saved_words(&film, spp, &output),
+        };
+        let grace = GRACE.as_secs();
+        let error = Error::Device(format!(
+            "the device does not answer, {grace} s beyond the time limit ({words}); {saved}"
+        ));
+        super::complain(&error);
+        // No destructors and no exit handlers: a driver's would wait for the kernel, too.
+        signal_hook::low_level::exit(error.exit_code().into());
+    })
 }
 
 /// How a render ended.
@@ -183,31 +219,6 @@ fn saved_words(film: &Film, spp: u32, output: &Output) -> String {
             "{samples} of {wanted} samples are finished ({least} to {most} of {spp} a pixel) and saved in {}",
             output.path().display()
         ),
-    }
-}
-
-/// Ends the process if it is not dropped in time: the host's answer to a kernel that never comes back.
-struct Watchdog {
-    /// Closed by dropping it, which is what the thread waits for.
-    _alive: Sender<()>,
-}
-
-impl Watchdog {
-    fn start(deadline: Instant, words: String) -> Watchdog {
-        let (alive, gone) = channel();
-        std::thread::spawn(move || {
-            let patience = (deadline + GRACE).saturating_duration_since(Instant::now());
-            if gone.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-                let error = Error::Device(format!(
-                    "the device does not answer, {} s beyond the time limit ({words}); nothing could be saved",
-                    GRACE.as_secs()
-                ));
-                super::complain(&error);
-                // No destructors and no exit handlers: a driver's would wait for the kernel, too.
-                signal_hook::low_level::exit(error.exit_code().into());
-            }
-        });
-        Watchdog { _alive: alive }
     }
 }
 

@@ -79,6 +79,8 @@ struct Place {
     device_arch: String,
     compute_units: u32,
     wave_size: u32,
+    /// Highest clock in MHz; 0 where it cannot be read.
+    clock_mhz: u32,
     driver: String,
     compiler: String,
 }
@@ -145,6 +147,7 @@ impl Report {
                 device_arch: device.arch.clone(),
                 compute_units: device.compute_units,
                 wave_size: device.wave_size,
+                clock_mhz: device.clock_mhz,
                 driver: device.driver.clone(),
                 compiler: device.compiler.clone(),
             },
