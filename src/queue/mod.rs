@@ -7,28 +7,27 @@ pub use kind::QueueKind;
 use crate::error::{Error, Result};
 use crate::layout::{Ptr, QueueSpace};
 
-/// What the helping kinds let one choose; the others ignore it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the helping kinds let one choose; the others ignore it. `None`: the kind's own choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueOptions {
     /// Attempts of an operation before it asks for help, at least 1.
-    pub patience: u32,
+    pub patience: Option<u32>,
     /// Operations of a lane between two looks at a peer's request, at least 1.
-    pub help_delay: u32,
-    /// Cells of each queue's pool (gwfq-ymc); 0: as many as the capacity asks for.
-    pub pool_cells: u32,
+    pub help_delay: Option<u32>,
+    /// Cells of each queue's pool (gwfq-ymc).
+    pub pool_cells: Option<u32>,
 }
 
-impl Default for QueueOptions {
-    fn default() -> Self {
-        QueueOptions { patience: 64, help_delay: 64, pool_cells: 0 }
-    }
-}
+/// Attempts before an operation asks for help, where nobody chose.
+pub const PATIENCE: u32 = 64;
+/// Operations between two looks at a peer's request, where nobody chose.
+pub const HELP_DELAY: u32 = 64;
 
 /// The memory of one launch's queues: all sizes checked, nothing allocated.
 ///
 /// ```
 /// use rayq::queue::{QueueKind, QueueLayout, QueueOptions};
-/// let layout = QueueLayout::new(QueueKind::Glfq, 1000, 64, 256, 16384, QueueOptions::default())?;
+/// let layout = QueueLayout::new(QueueKind::Glfq, 1000, 64, 256, 16384, &QueueOptions::default())?;
 /// assert_eq!(layout.capacity(), 1024);
 /// # Ok::<(), rayq::error::Error>(())
 /// ```
@@ -37,11 +36,13 @@ pub struct QueueLayout {
     kind: QueueKind,
     capacity: u64,
     queues: u64,
-    lanes_per_queue: u64,
-    resident_lanes: u64,
+    lanes_per_queue: u32,
+    resident_lanes: u32,
     queue_words: u64,
     record_words: u64,
-    options: QueueOptions,
+    patience: u32,
+    help_delay: u32,
+    pool_cells: u32,
 }
 
 impl QueueLayout {
@@ -54,10 +55,12 @@ impl QueueLayout {
         kind: QueueKind,
         capacity: u64,
         queues: u64,
-        lanes_per_queue: u64,
-        resident_lanes: u64,
-        options: QueueOptions,
+        lanes_per_queue: u32,
+        resident_lanes: u32,
+        options: &QueueOptions,
     ) -> Result<QueueLayout> {
+        let patience = options.patience.unwrap_or(PATIENCE);
+        let help_delay = options.help_delay.unwrap_or(HELP_DELAY);
         let bounded = |what: &str, value: u64, max: u64| match value {
             0 => Err(Error::Input(format!("queue {kind}: {what} is 0; the least is 1"))),
             v if v > max => Err(Error::Input(format!("queue {kind}: {what} is {v}; the most is {max}"))),
@@ -65,10 +68,10 @@ impl QueueLayout {
         };
         bounded("capacity", capacity, kind.max_capacity())?;
         bounded("number of queues", queues, u64::from(u32::MAX))?;
-        bounded("number of lanes on a queue", lanes_per_queue, MAX_LANES)?;
-        bounded("number of lanes", resident_lanes, MAX_LANES)?;
-        bounded("patience", u64::from(options.patience), u64::from(u32::MAX))?;
-        bounded("help delay", u64::from(options.help_delay), u64::from(u32::MAX))?;
+        bounded("number of lanes on a queue", u64::from(lanes_per_queue), u64::from(MAX_LANES))?;
+        bounded("number of lanes", u64::from(resident_lanes), u64::from(MAX_LANES))?;
+        bounded("patience", u64::from(patience), u64::from(u32::MAX))?;
+        bounded("help delay", u64::from(help_delay), u64::from(u32::MAX))?;
 
         let capacity = capacity.max(kind.min_capacity()).next_power_of_two();
         let queue_words = kind.queue_words(capacity);
@@ -89,7 +92,9 @@ impl QueueLayout {
             resident_lanes,
             queue_words,
             record_words,
-            options,
+            patience,
+            help_delay,
+            pool_cells: 0,
         })
     }
 
@@ -109,7 +114,7 @@ impl QueueLayout {
     }
 
     /// Words of all queues.
-    pub fn words(&self) -> u64 {
+    pub fn total_words(&self) -> u64 {
         self.queue_words * self.queues
     }
 
@@ -119,17 +124,17 @@ impl QueueLayout {
     }
 
     /// Words of all records. They have to be zero before the first launch.
-    pub fn records(&self) -> u64 {
-        self.record_words * self.resident_lanes
+    pub fn total_record_words(&self) -> u64 {
+        self.record_words * u64::from(self.resident_lanes)
     }
 
     /// Bytes of all this.
     pub fn bytes(&self) -> u64 {
-        (self.words() + self.records()) * 8
+        (self.total_words() + self.total_record_words()) * 8
     }
 
-    /// The same, as kernels see it, once there is memory: `words` of [`Self::words`] and `records` of
-    /// [`Self::records`] words, both aligned to 128 bytes.
+    /// The same, as kernels see it, once there is memory: `words` of [`Self::total_words`] and `records` of
+    /// [`Self::total_record_words`] words, both aligned to 128 bytes.
     pub fn space(&self, words: Ptr<u64>, records: Ptr<u64>) -> QueueSpace {
         QueueSpace {
             words,
@@ -140,23 +145,23 @@ impl QueueLayout {
             order: self.capacity.trailing_zeros(),
             queues: self.queues as u32,
             record_words: self.record_words as u32,
-            lanes: self.lanes_per_queue as u32,
-            patience: self.options.patience,
-            help_delay: self.options.help_delay,
-            pool_cells: self.options.pool_cells,
+            lanes: self.lanes_per_queue,
+            patience: self.patience,
+            help_delay: self.help_delay,
+            pool_cells: self.pool_cells,
         }
     }
 }
 
 /// Lanes that a launch can have: a lane's number + 1 has 19 bits in the words that name one.
-pub const MAX_LANES: u64 = (1 << 19) - 2;
+pub const MAX_LANES: u32 = (1 << 19) - 2;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn layout(capacity: u64) -> Result<QueueLayout> {
-        QueueLayout::new(QueueKind::Glfq, capacity, 3, 32, 64, QueueOptions::default())
+        QueueLayout::new(QueueKind::Glfq, capacity, 3, 32, 64, &QueueOptions::default())
     }
 
     #[test]
@@ -177,7 +182,7 @@ mod tests {
     #[test]
     fn too_many_bytes_are_refused() {
         let huge =
-            QueueLayout::new(QueueKind::Glfq, 1 << 30, u64::from(u32::MAX), 1, 1, QueueOptions::default());
+            QueueLayout::new(QueueKind::Glfq, 1 << 30, u64::from(u32::MAX), 1, 1, &QueueOptions::default());
         assert!(huge.expect_err("refused").to_string().contains("2^62"));
     }
 
