@@ -149,6 +149,8 @@ impl QueueLayout {
             patience: self.patience,
             help_delay: self.help_delay,
             pool_cells: self.pool_cells,
+            resident_lanes: self.resident_lanes,
+            reserved: 0,
         }
     }
 }
