@@ -26,7 +26,8 @@ template <bool Batched> struct GlfqRing : RingCounters<GlfqRing<Batched>, 0, Bat
     };
 
     RQ_INLINE Handle at(const QueueSpace &s, u32 queue) {
-        return Handle{s.words + queue * s.queue_words, 2 * (u64)s.capacity - 1, Counters::threshold_after_enqueue(s)};
+        return Handle{s.words + queue * s.queue_words, 2 * (u64)s.capacity - 1,
+                      Counters::threshold_after_enqueue(s, s.lanes)};
     }
     RQ_INLINE Lane lane(const QueueSpace &, u32) { return Lane{}; }
 

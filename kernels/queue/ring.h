@@ -13,7 +13,7 @@
 
 namespace rq {
 
-// `Kind` has meet(q, counter, word), called where a counter's own bits are not zero. `Batched` false: one add a
+// `Kind` has meet(q, counter, word), called where a counter's own bits are found not zero. `Batched` false: one add a
 // lane, to measure what batching is worth. A handle `q` has the address `words` of the queue.
 template <class Kind, u32 Shift, bool Batched> struct RingCounters {
     template <class Q> RQ_INLINE u64 *tail(const Q &q) { return q.words; }
@@ -25,8 +25,8 @@ template <class Kind, u32 Shift, bool Batched> struct RingCounters {
     // The threshold word is biased, so that an unsigned maximum can raise it.
     static constexpr u64 threshold_zero = 1ull << 32;
 
-    RQ_INLINE u64 threshold_after_enqueue(const QueueSpace &s) {
-        return threshold_zero + 2 * (u64)s.capacity + max_of(s.capacity, s.lanes) - 1;
+    RQ_INLINE u64 threshold_after_enqueue(const QueueSpace &s, u32 lanes) {
+        return threshold_zero + 2 * (u64)s.capacity + max_of(s.capacity, lanes) - 1;
     }
     RQ_INLINE u64 ticket_of(u64 word) { return word >> Shift; }
     RQ_INLINE u64 next(u64 ticket, u64 steps) { return (ticket + steps) << Shift >> Shift; }
@@ -39,12 +39,12 @@ template <class Kind, u32 Shift, bool Batched> struct RingCounters {
     // ones after it. Payload is released in between, so that the fence and the add share their wait.
     template <class Q> RQ_INLINE u64 reserve_tail(Q &q, LaneMask wanting, bool want) {
         const u32 leader = first_lane(wanting);
+        const u64 step = (Batched ? (u64)count_lanes(wanting) : 1) << Shift;
         u64 word = 0;
         wave_sync();
-        if (Batched ? wave_lane() == leader : want)
-            word = atomic_add<ticket_rmw>(tail(q), (Batched ? (u64)count_lanes(wanting) : 1) << Shift);
+        if (Batched ? wave_lane() == leader : want) word = atomic_add<ticket_rmw>(tail(q), step);
         release_payload();
-        meet_own_bits(q, tail(q), word);
+        meet_own_bits(q, tail(q), word, step);
         if (!Batched) return ticket_of(word);
         word = wave_broadcast(word, leader);
         wave_sync();
@@ -62,7 +62,7 @@ template <class Kind, u32 Shift, bool Batched> struct RingCounters {
         if (Batched ? wave_lane() == leader : want) {
             count = (u32)min_of(available(q), Batched ? (u64)count_lanes(wanting) : 1);
             if (count > 0) word = atomic_add<ticket_rmw>(head(q), (u64)count << Shift);
-            meet_own_bits(q, head(q), word);
+            meet_own_bits(q, head(q), word, (u64)count << Shift);
         }
         if (Batched) {
             word = wave_broadcast(word, leader);
@@ -126,9 +126,9 @@ template <class Kind, u32 Shift, bool Batched> struct RingCounters {
         }
     }
 
-    template <class Q> RQ_INLINE void meet_own_bits(Q &q, u64 *counter, u64 word) {
+    template <class Q> RQ_INLINE void meet_own_bits(Q &q, u64 *counter, u64 word, u64 added) {
         if constexpr (Shift > 0) {
-            if ((word & own_bits) != 0) Kind::meet(q, counter, word);
+            if ((word & own_bits) != 0) Kind::meet(q, counter, word + added);
         }
     }
 
