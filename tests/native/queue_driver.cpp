@@ -148,11 +148,13 @@ static void tokens(int argc, char **argv) {
     run_threads(threads, [&](u32 me) {
         auto lane = TheQueue::lane(rig.space, me);
         u32 stamp = 0, queue = me % queues;
-        for (u64 i = 0; i < ops; ++i) {
-            queue = (queue + 1) % queues;
+        QueueStatus s = queue_empty;
+        // A busy lane may hold a ticket: it has to come back for it, to the same queue.
+        for (u64 i = 0; i < ops || s == queue_busy; ++i) {
+            if (s != queue_busy) queue = (queue + 1) % queues;
             auto q = TheQueue::at(rig.space, queue);
             u32 value = 0;
-            const QueueStatus s = TheQueue::dequeue(q, lane, true, value);
+            s = TheQueue::dequeue(q, lane, true, value);
             if (s == queue_exhausted) break;
             if (s != queue_ok) {
                 ++empty[me];
@@ -201,11 +203,48 @@ static void tokens(int argc, char **argv) {
                 kept, (u64)totals.retries, (u64)totals.spins, (u64)totals.slow, (u64)totals.helps);
 }
 
+// Every thread enqueues the token that it holds, then dequeues one: as many values as threads, forms that wait
+// included. Checks that tokens and payloads arrive whole.
+static void balanced(int argc, char **argv) {
+    const u32 threads = (u32)argument(argc, argv, "threads", 2);
+    const u64 ops = argument(argc, argv, "ops", 1000);
+    Rig rig(argc, argv, 0);
+    std::vector<Payload> payload(threads, Payload{0, 0});
+    std::vector<u32> held(threads);
+    Totals totals;
+    run_threads(threads, [&](u32 me) {
+        auto q = TheQueue::at(rig.space, 0);
+        auto lane = TheQueue::lane(rig.space, me);
+        u32 token = me;
+        for (u64 i = 0; i < ops && failures == 0; ++i) {
+            plain_store(&payload[token].producer, token);
+            plain_store(&payload[token].number, plain_load(&payload[token].number) + 1);
+            while (TheQueue::enqueue(q, lane, true, token) != queue_ok) std::this_thread::yield();
+            while (TheQueue::dequeue(q, lane, true, token) != queue_ok) std::this_thread::yield();
+            CHECK(token < threads, "token %u of %u", token, threads);
+            CHECK(plain_load(&payload[token].producer) == token, "token %u brought another's payload", token);
+        }
+        held[me] = token;
+        totals.add(lane.tally);
+    });
+    std::vector<u32> seen(threads, 0);
+    u64 enqueued = 0;
+    for (u32 t = 0; t < threads; ++t) {
+        if (held[t] < threads) ++seen[held[t]];
+        enqueued += payload[t].number;
+    }
+    for (u32 t = 0; t < threads; ++t) CHECK(seen[t] == 1, "token %u is held %u times", t, seen[t]);
+    CHECK(enqueued == threads * ops, "%llu of %llu", enqueued, threads * ops);
+    std::printf("dequeued=%llu retries=%llu spins=%llu slow=%llu helps=%llu\n", enqueued, (u64)totals.retries,
+                (u64)totals.spins, (u64)totals.slow, (u64)totals.helps);
+}
+
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     if (std::strcmp(mode, "sequential") == 0) sequential(argc, argv);
     else if (std::strcmp(mode, "prefilled") == 0) prefilled(argc, argv);
     else if (std::strcmp(mode, "tokens") == 0) tokens(argc, argv);
+    else if (std::strcmp(mode, "balanced") == 0) balanced(argc, argv);
     else return std::fprintf(stderr, "no mode %s\n", mode), 2;
     if (failures != 0) std::printf("%d checks failed\n", failures.load());
     return failures == 0 ? 0 : 1;
