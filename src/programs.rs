@@ -15,7 +15,10 @@ pub struct Axis {
 /// How light is carried: kernels/trace/integrator.h.
 pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "shadowed", "path"] };
 /// The concurrent queue: one header a value under kernels/queue.
-pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq", "glfq_unbatched"] };
+pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq", "glfq_unbatched", "gwfq"] };
+
+/// The queues that serve tiles: [`crate::queue::QueueKind::TILE_QUEUES`].
+pub const TILE_QUEUES: Axis = Axis { name: "QUEUE", values: &["glfq", "gwfq", "sfq"] };
 
 /// A source file with entry points.
 #[derive(Debug)]
@@ -48,7 +51,7 @@ pub static COMPACTION: Program = Program {
 pub static TILE_QUEUE: Program = Program {
     name: "tile_queue",
     file: "engine/tile_queue.cpp",
-    axes: &[&QUEUE, &INTEGRATOR],
+    axes: &[&TILE_QUEUES, &INTEGRATOR],
     kernels: &["queue_initialise", "tile_generate", "tile_trace"],
 };
 
