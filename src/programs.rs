@@ -14,11 +14,23 @@ pub struct Axis {
 
 /// How light is carried: kernels/trace/integrator.h.
 pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "shadowed", "path"] };
-/// The concurrent queue: one header a value under kernels/queue.
-pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq", "glfq_unbatched", "gwfq"] };
-
-/// The queues that serve tiles: [`crate::queue::QueueKind::TILE_QUEUES`].
-pub const TILE_QUEUES: Axis = Axis { name: "QUEUE", values: &["glfq", "gwfq", "sfq"] };
+/// The tile queue: one header a value under kernels/queue, see select.h.
+pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq", "gwfq", "gwfq_ymc", "sfq"] };
+/// Every queue, for programs that measure or judge them.
+pub const EVERY_QUEUE: Axis = Axis {
+    name: "QUEUE",
+    values: &[
+        "glfq",
+        "glfq_unbatched",
+        "gwfq",
+        "gwfq_ymc",
+        "sfq",
+        "sfq_waiting",
+        "sfq_non_waiting",
+        "bwd",
+        "faa",
+    ],
+};
 
 /// A source file with entry points.
 #[derive(Debug)]
@@ -51,7 +63,7 @@ pub static COMPACTION: Program = Program {
 pub static TILE_QUEUE: Program = Program {
     name: "tile_queue",
     file: "engine/tile_queue.cpp",
-    axes: &[&TILE_QUEUES, &INTEGRATOR],
+    axes: &[&QUEUE, &INTEGRATOR],
     kernels: &["queue_initialise", "tile_generate", "tile_trace"],
 };
 

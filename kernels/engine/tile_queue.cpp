@@ -80,6 +80,8 @@ RQ_INLINE bool advance(const TileParams &p, const S &scene, u64 slot, Place plac
 // Batches between two looks at the clock.
 constexpr u32 batches_unseen = wave_size_is_one ? 64 : 4;
 
+// Policy `paper`. A ray that its queue will not take (a pool that is used up, a slot in another lane's hands)
+// stays with its lane, which goes on with it; at the end of a slice the host finds it in its slot.
 RQ_KERNEL_BOUNDS(tile_trace, TileParams, 256, RQ_TRACE_BLOCKS) {
     with_scene(p.scene, [&](const auto &scene) {
         RayTally tally{};
@@ -88,28 +90,28 @@ RQ_KERNEL_BOUNDS(tile_trace, TileParams, 256, RQ_TRACE_BLOCKS) {
         const u32 tiles = (u32)tile_count(p);
         u32 tile = (u32)((u64)global_wave() * tiles / grid_waves());
         auto queue = TheQueue::at(p.space, tile);
-        bool drained = false;
-        for (u32 batch = 1; !drained; ++batch) {
-            u32 number = 0;
-            const QueueStatus taken = TheQueue::dequeue(queue, lane, true, number);
-            if (!wave_any(taken == queue_ok)) {
+        u32 number = 0;
+        bool holds = false;
+        for (u32 batch = 1;; ++batch) {
+            const QueueStatus taken = TheQueue::dequeue(queue, lane, !holds, number);
+            holds = holds || taken == queue_ok;
+            if (wave_any(holds)) {
+                bool goes_on = false;
+                if (holds) {
+                    const u64 slot = (u64)tile * p.tile_slots + number;
+                    goes_on = advance(p, scene, slot, slot_place(p, tile, number), tally);
+                }
+                holds = TheQueue::enqueue(queue, lane, goes_on, number) != queue_ok && goes_on;
+            } else {
                 // Nobody waits for a ray that another wave holds: that wave will enqueue it and look again.
                 tile = find_work(p, tile);
                 if (tile == tiles) break;
                 queue = TheQueue::at(p.space, tile);
-                continue;
             }
-            bool goes_on = false;
-            if (taken == queue_ok) {
-                const u64 slot = (u64)tile * p.tile_slots + number;
-                goes_on = advance(p, scene, slot, slot_place(p, tile, number), tally);
-            }
-            const QueueStatus put = TheQueue::enqueue(queue, lane, goes_on, number);
-            // A used-up pool: the ray stays in its slot, and the host starts the queues afresh.
-            drained = wave_any(put == queue_exhausted);
             // One answer for the wave: the clocks of its lanes need not agree.
-            if (p.budget_ticks != 0 && batch % batches_unseen == 0)
-                drained |= wave_broadcast((u32)(device_ticks() - start >= p.budget_ticks), 0) != 0;
+            if (p.budget_ticks != 0 && batch % batches_unseen == 0 &&
+                wave_broadcast((u32)(device_ticks() - start >= p.budget_ticks), 0) != 0)
+                break;
         }
         flush(p.counters, tally);
     });

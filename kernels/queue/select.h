@@ -4,6 +4,8 @@
 #include "queue/glfq.h"
 #elif RQ_QUEUE_GWFQ
 #include "queue/gwfq.h"
+#elif RQ_QUEUE_GWFQ_YMC
+#include "queue/gwfq_ymc.h"
 #elif RQ_QUEUE_SFQ || RQ_QUEUE_SFQ_WAITING || RQ_QUEUE_SFQ_NON_WAITING
 #include "queue/sfq.h"
 #elif RQ_QUEUE_BWD
@@ -21,6 +23,8 @@ typedef Glfq TheQueue;
 typedef GlfqUnbatched TheQueue;
 #elif RQ_QUEUE_GWFQ
 typedef Gwfq TheQueue;
+#elif RQ_QUEUE_GWFQ_YMC
+typedef GwfqYmc TheQueue;
 #elif RQ_QUEUE_SFQ
 typedef Sfq TheQueue;
 #elif RQ_QUEUE_SFQ_WAITING

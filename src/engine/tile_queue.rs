@@ -67,8 +67,21 @@ pub(crate) struct TileQueue {
     records: Buffer<u64>,
     quads: Buffer<Quad>,
     info: Buffer<u32>,
-    /// The queues hold what is left to do.
-    ready: bool,
+    work: Work,
+    /// Rays and samples when the last slice was over.
+    rays: u64,
+    finished: u64,
+}
+
+/// Where the paths are that are still to be traced.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Work {
+    /// Not there yet.
+    None,
+    /// In their slots; the queues have to be filled with the slots' numbers.
+    InSlots,
+    /// In their slots, whose numbers are in the queues.
+    InQueues,
 }
 
 impl TileQueue {
@@ -81,27 +94,29 @@ impl TileQueue {
         let resident = device.resident_blocks(&trace, threads, target.shared)?;
         let blocks = settings.lanes.map_or(resident, |lanes| lanes.div_ceil(threads).clamp(1, resident));
         let persistent = Shape { blocks, threads, shared: target.shared };
-        let defaults = QueueOptions::default();
         let options = QueueOptions {
-            patience: settings.patience.unwrap_or(defaults.patience),
-            help_delay: settings.help_delay.unwrap_or(defaults.help_delay),
-            ..defaults
+            patience: settings.patience,
+            help_delay: settings.help_delay,
+            ..QueueOptions::default()
         };
-        let (slots, lanes) = (u64::from(tiling.slots), u64::from(blocks * threads));
-        let layout = QueueLayout::new(settings.queue, slots, tiling.count(), lanes, lanes, options)?;
+        let lanes = blocks * threads;
+        let layout =
+            QueueLayout::new(settings.queue, tiling.slots.into(), tiling.count(), lanes, lanes, &options)?;
         let slots = tiling.count() * u64::from(tiling.slots);
         Ok(TileQueue {
             initialise: device.kernel(&unit, "queue_initialise")?,
             generate: device.kernel(&unit, "tile_generate")?,
             trace,
             persistent,
-            words: Buffer::new(device, layout.words() as usize, "tile queues")?,
-            records: Buffer::zeroed(device, layout.records() as usize, "queue records")?,
+            words: Buffer::new(device, layout.total_words() as usize, "tile queues")?,
+            records: Buffer::zeroed(device, layout.total_record_words() as usize, "queue records")?,
             quads: Buffer::new(device, 3 * slots as usize, "ray slots")?,
             info: Buffer::new(device, slots as usize, "ray slots")?,
             tiling,
             layout,
-            ready: false,
+            work: Work::None,
+            rays: 0,
+            finished: 0,
         })
     }
 
@@ -130,38 +145,68 @@ impl TileQueue {
         }
     }
 
-    /// Fills the queues with every slot, and the slots with what their pixels lack.
-    fn fill(&mut self, target: &Target, timeline: &mut Timeline) -> Result<()> {
+    /// Fills the queues with every slot; slots without a path drop out when they are drawn.
+    fn fill_queues(&mut self, target: &Target) -> Result<()> {
         let device = &target.device;
-        let params = self.params(target, None);
-        let init = QueueInitParams { space: params.space, fill: self.tiling.slots, reserved: 0 };
-        timeline.enter(device, Phase::Generate)?;
+        let space = self.params(target, None).space;
+        let init = QueueInitParams { space, fill: self.tiling.slots, reserved: 0 };
         self.records.zero()?;
         // A wave a queue.
-        let init_shape = cover(&**device, self.tiling.count() * u64::from(device.info().wave_size));
-        // SAFETY: the parameters are these kernels', and self and target hold what they point to.
+        let shape = cover(&**device, self.tiling.count() * u64::from(device.info().wave_size));
+        // SAFETY: the parameters are this kernel's, and self holds what they point to.
+        unsafe { launch(device, &self.initialise, shape, &init) }
+    }
+
+    /// Fills the slots with what their pixels lack.
+    fn generate(&self, target: &Target) -> Result<()> {
+        let device = &target.device;
+        // SAFETY: the parameters are this kernel's, and self and target hold what they point to.
         unsafe {
-            launch(device, &self.initialise, init_shape, &init)?;
-            launch(device, &self.generate, cover(&**device, self.info.len() as u64), &params)?;
+            launch(
+                device,
+                &self.generate,
+                cover(&**device, self.info.len() as u64),
+                &self.params(target, None),
+            )
         }
-        self.ready = true;
-        Ok(())
     }
 }
 
 impl Engine for TileQueue {
     fn slice(&mut self, target: &Target, budget: Option<Duration>, timeline: &mut Timeline) -> Result<bool> {
-        if !self.ready {
-            self.fill(target, timeline)?;
+        if self.work == Work::None {
+            timeline.enter(&target.device, Phase::Generate)?;
+            self.generate(target)?;
+            self.fill_queues(target)?;
+        } else if self.work == Work::InSlots {
+            timeline.enter(&target.device, Phase::Trace)?;
+            self.fill_queues(target)?;
         }
         timeline.enter(&target.device, Phase::Trace)?;
         let params = self.params(target, budget);
-        // SAFETY: as above.
+        // SAFETY: the parameters are this kernel's, and self and target hold what they point to.
         unsafe { launch(&target.device, &self.trace, self.persistent, &params)? };
-        Ok(target.counters.read()?.finished == target.total_samples())
+        let counts = target.counters.read()?;
+        let finished = counts.finished == target.total_samples();
+        if !finished && counts.rays() == self.rays && counts.finished == self.finished {
+            return Err(Error::Device(format!(
+                "{}: {} queues of {} tiles, {} lanes: a slice traced nothing, though {} samples are missing; \
+                 please report this",
+                target.device.info().id,
+                self.layout.kind(),
+                self.tiling.count(),
+                self.persistent.blocks * self.persistent.threads,
+                target.total_samples() - counts.finished
+            )));
+        }
+        (self.rays, self.finished) = (counts.rays(), counts.finished);
+        // Rays that a queue refused are in their slots alone: such queues start afresh with each slice.
+        self.work = if self.layout.kind().may_refuse() { Work::InSlots } else { Work::InQueues };
+        Ok(finished)
     }
 
     fn restart(&mut self, _: &Target) {
-        self.ready = false;
+        self.work = Work::None;
+        (self.rays, self.finished) = (0, 0);
     }
 }
