@@ -126,7 +126,7 @@ impl QueueKind {
     /// from a queue that is not empty.
     pub(super) fn default_pool(self, capacity: u64) -> u64 {
         match self {
-            GwfqYmc => 8 * capacity + 1024,
+            GwfqYmc => (8 * capacity + 1024).min(1 << 31),
             _ => 0,
         }
     }
