@@ -65,16 +65,45 @@ pub enum KernelHandle {
     Raw(u64),
 }
 
+impl Kernel {
+    /// An entry point of a device outside this crate, which knows it as `raw`.
+    pub fn from_raw(name: &'static str, raw: u64) -> Self {
+        Kernel { name, handle: KernelHandle::Raw(raw) }
+    }
+
+    /// What `from_raw` was given; none for a CPU kernel.
+    pub fn raw(&self) -> Option<u64> {
+        match self.handle {
+            KernelHandle::Raw(raw) => Some(raw),
+            KernelHandle::Cpu(_) => None,
+        }
+    }
+}
+
 /// A point in a device's order of work; see [`Device::mark`].
 #[derive(Debug)]
 pub struct Mark(pub(crate) MarkHandle);
+
+impl Mark {
+    /// A point of a device outside this crate, which knows it as `raw`.
+    pub fn from_raw(raw: u64) -> Self {
+        Mark(MarkHandle::Raw(raw))
+    }
+
+    /// What `from_raw` was given; none for a host clock's mark.
+    pub fn raw(&self) -> Option<u64> {
+        match self.0 {
+            MarkHandle::Raw(raw) => Some(raw),
+            MarkHandle::Host(_) => None,
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) enum MarkHandle {
     /// Host clock: devices that work synchronously.
     Host(std::time::Instant),
     /// A driver's event; given back when the device drops.
-    #[allow(dead_code)]
     Raw(u64),
 }
 
