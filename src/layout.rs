@@ -325,6 +325,8 @@ layout! {
         pub records: Ptr<u64>,
         /// Words from one queue to the next.
         pub queue_words: u64,
+        /// Where tickets start, rounded down to a lap: 0, but for tests of counters that wrap.
+        pub first_ticket: u64,
         /// Live values that each queue holds at most; a power of two.
         pub capacity: u32,
         /// log2 of `capacity`.

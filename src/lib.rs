@@ -8,6 +8,7 @@ pub mod device;
 pub mod error;
 pub mod layout;
 pub mod programs;
+pub mod queue;
 
 /// Every kernel source file: (path under kernels/, text), `layout.h` included.
 pub static KERNEL_SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));

@@ -109,7 +109,13 @@ RQ_INLINE T atomic_cas(T *p, T expected, T desired) {
 }
 #undef RQ_SCOPE
 
-template <Order O> RQ_INLINE void fence() { __builtin_amdgcn_fence(c11(O), "agent"); }
+// The builtin takes literals only.
+template <Order O> RQ_INLINE void fence() {
+    if constexpr (O == Order::acquire) __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
+    else if constexpr (O == Order::release) __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+    else if constexpr (O == Order::acq_rel) __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "agent");
+    else __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent");
+}
 
 // Payload that a queue publishes: ordinary accesses, ordered by the queue's release and acquire.
 template <class T> RQ_INLINE T plain_load(const T *p) { return *p; }

@@ -1,9 +1,9 @@
-// queue.h: what every queue kind offers to kernels. One header a kind; RQ_QUEUE names the one in use.
+// queue.h: what every queue kind offers to kernels. One header a kind; select.h includes the one in use.
 //
 // A kind is a struct with static functions:
 //
 //   struct Handle                     one queue: addresses and sizes, made by at()
-//   struct Lane                       what a lane keeps during a launch, made by lane()
+//   struct Lane                       what a lane keeps during a launch, made by lane(); has a Tally `tally`
 //   Handle at(const QueueSpace &s, u32 queue)
 //   Lane   lane(const QueueSpace &s, u32 lane_number)      lane_number < resident lanes of the launch
 //   void   initialise(const QueueSpace &s, u32 queue, u64 first, u64 step, u32 fill)
@@ -20,6 +20,7 @@
 // queue_full.
 #pragma once
 #include "layout.h"
+#include "queue/order.h"
 
 namespace rq {
 
@@ -32,13 +33,39 @@ enum QueueStatus : u32 {
     queue_idle = 5,       // this lane did not want anything
 };
 
+// What a lane counts when RQ_COUNTERS is defined; costs nothing otherwise.
+#ifdef RQ_COUNTERS
+struct Tally {
+    u32 retries;  // tickets that came to nothing, but for the last of an operation
+    u32 spins;    // polls of a slot or counter in another lane's hands
+    u32 slow;     // operations that asked for help
+    u32 helps;    // requests of peers that this lane worked on
+};
+#define RQ_TALLY(lane, what) (++(lane).tally.what)
+#else
+struct Tally {};
+#define RQ_TALLY(lane, what) ((void)(lane))
+#endif
+
+// Words of 128 bytes, the cache line of NVIDIA's and AMD's L2: words that many lanes hammer live apart.
+constexpr u64 line_words = 16;
+
+// The highest lane of a mask, which must not be empty.
+RQ_INLINE u32 last_lane(LaneMask mask) { return 63u - (u32)__builtin_clzll(mask); }
+
 // One atomic add a wave: reserves a ticket for each lane of `wanting`, in lane order. All lanes call; the
 // result is meaningful in the lanes of `wanting`, which must not be empty.
-template <Order O = Order::relaxed> RQ_INLINE u64 reserve_tickets(u64 *counter, LaneMask wanting) {
+//
+// The add is the leader's. wave_sync() before it puts the earlier accesses of the other lanes before the add,
+// and the one after it puts their later accesses after it.
+RQ_INLINE u64 reserve_tickets(u64 *counter, LaneMask wanting) {
     const u32 leader = first_lane(wanting);
+    wave_sync();
     u64 base = 0;
-    if (wave_lane() == leader) base = atomic_add<O>(counter, (u64)count_lanes(wanting));
-    return wave_broadcast(base, leader) + wave_rank(wanting);
+    if (wave_lane() == leader) base = atomic_add<ticket_rmw>(counter, (u64)count_lanes(wanting));
+    base = wave_broadcast(base, leader);
+    wave_sync();
+    return base + wave_rank(wanting);
 }
 
 }  // namespace rq
