@@ -51,9 +51,16 @@ pub static TILE_QUEUE: Program = Program {
     axes: &[&QUEUE, &INTEGRATOR],
     kernels: &["queue_initialise", "tile_generate", "tile_trace"],
 };
+/// Scripted queue operations with a record of each, for the judges of histories.
+pub static QUEUE_PROBE: Program = Program {
+    name: "queue_probe",
+    file: "bench/queue_probe.cpp",
+    axes: &[&QUEUE],
+    kernels: &["probe_initialise", "probe"],
+};
 
 /// Every program.
-pub static PROGRAMS: &[&Program] = &[];
+pub static PROGRAMS: &[&Program] = &[&QUEUE_PROBE];
 
 /// One variant of a program: what a compiler is given.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 pub mod history;
 mod kind;
 pub mod linearize;
+pub mod probe;
 
 pub use kind::QueueKind;
 

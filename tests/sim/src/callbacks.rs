@@ -88,6 +88,6 @@ extern "C-unwind" fn ticks(frame: Frame) -> u64 {
         // The look at the clock itself does not count.
         let operations = std::mem::take(&mut s.lanes[lane].operations) - 1;
         s.report.longest_operation = s.report.longest_operation.max(operations);
-        s.report.steps
+        s.first_tick + s.report.steps
     })
 }

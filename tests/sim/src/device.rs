@@ -152,8 +152,12 @@ impl Device for SimDevice {
         // Parameter structures hold addresses: give them the alignment that C++ expects.
         let mut aligned = vec![0u128; params.len().div_ceil(16)];
         bytemuck::cast_slice_mut::<u128, u8>(&mut aligned)[..params.len()].copy_from_slice(params);
-        let grid = Grid { blocks: shape.blocks, threads: shape.threads, shared: shape.shared, wave_size };
-        let options = self.state().options;
+        let Shape { blocks, threads, shared } = shape;
+        let (options, ticks) = {
+            let state = self.state();
+            (state.options, state.steps)
+        };
+        let grid = Grid { blocks, threads, shared, wave_size, ticks };
         // SAFETY: sets this thread's own pointer to a static.
         unsafe { platform::rq_sim_use(&TABLE) };
         let result = run(entry, aligned.as_ptr().cast(), grid, options);

@@ -106,6 +106,8 @@ pub struct State {
     pub rng: Rng,
     pub lanes: Vec<Lane>,
     pub report: Report,
+    /// What the clock showed at the start.
+    pub first_tick: u64,
     pub priorities: Priorities,
     waves: Vec<Wave>,
     blocks: Vec<Block>,
@@ -157,6 +159,8 @@ pub struct Grid {
     pub threads: u32,
     pub shared: u32,
     pub wave_size: u32,
+    /// What the clock shows at the start.
+    pub ticks: u64,
 }
 
 impl State {
@@ -182,6 +186,7 @@ impl State {
             rng,
             lanes: Vec::with_capacity(lanes),
             report: Report::default(),
+            first_tick: grid.ticks,
             waves,
             blocks: vec![],
             runnable: vec![],
