@@ -44,6 +44,8 @@ impl Plan {
 pub struct Record {
     /// Every operation that could take effect, those of the initial values included.
     pub history: Vec<Operation>,
+    /// Where in it the dequeues begin that emptied the queue in the end.
+    pub drain: usize,
     /// Enqueues that the queue refused without a claim to be full (busy, exhausted), and such dequeues.
     pub refused: u64,
     /// Sums of the lanes' counters.
@@ -160,21 +162,47 @@ impl Probe {
     /// # Errors
     /// The device's.
     pub fn run(&self) -> Result<Record> {
+        self.initialise()?;
+        let mut record = self.work()?;
+        self.drain(&mut record)?;
+        Ok(record)
+    }
+
+    /// Sets the queue up.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn initialise(&self) -> Result<()> {
         self.records.zero()?;
         self.tallies.zero()?;
-        let mut record = Record { history: self.initial(), ..Record::default() };
         let shape = Shape { blocks: 1, threads: self.device.info().wave_size, shared: 0 };
         // SAFETY: the parameters' buffers are as large as the plan demands.
         unsafe {
-            launch(&self.device, &self.kernels.initialise, shape, &self.params(&self.work, self.plan.fill))?
-        };
+            launch(&self.device, &self.kernels.initialise, shape, &self.params(&self.work, self.plan.fill))
+        }
+    }
+
+    /// Runs the scripts on a queue that was just set up.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn work(&self) -> Result<Record> {
+        let mut record = Record { history: self.initial(), ..Record::default() };
         self.run_pass(&self.work, self.plan.fill, &mut record)?;
-        // All slots are in the queue or in hands that are gone: none is to be handed out.
-        self.run_pass(&self.drain, self.space.capacity.max(self.plan.fill), &mut record)?;
+        record.drain = record.history.len();
         let tallies = self.tallies.to_vec()?;
         record.tallies =
             Tallies { retries: tallies[0], spins: tallies[1], slow: tallies[2], helps: tallies[3] };
         Ok(record)
+    }
+
+    /// Empties the queue after the scripts, so that a lost value shows.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn drain(&self, record: &mut Record) -> Result<()> {
+        // All slots are in the queue or in hands that are gone: none is to be handed out.
+        self.run_pass(&self.drain, self.space.capacity.max(self.plan.fill), record)
     }
 
     /// The enqueues of the values that the queue holds at first.
