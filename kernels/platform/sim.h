@@ -9,6 +9,7 @@
 #define RQ_INLINE static inline __attribute__((always_inline))
 #define RQ_NOINLINE static __attribute__((noinline))
 #define RQ_UNROLL
+#define RQ_UNROLL_BY(n)
 #define RQ_NO_UNROLL
 #define RQ_PASTE2(a, b) a##_##b
 #define RQ_PASTE(a, b) RQ_PASTE2(a, b)
@@ -56,6 +57,9 @@ RQ_INLINE u32 thread_in_block() { return rq_sim_place()->thread; }
 RQ_INLINE u32 block_index() { return rq_sim_place()->block; }
 RQ_INLINE u32 block_threads() { return rq_sim_place()->block_threads; }
 RQ_INLINE u32 block_count() { return rq_sim_place()->blocks; }
+
+// Waves have any size, known at run time only.
+constexpr bool wave_size_is_one = false;
 
 template <class T> RQ_INLINE u64 sim_bits(T v) {
     static_assert(sizeof(T) <= 8, "at most one word");
@@ -110,6 +114,8 @@ template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE 
 template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_max(T *p, T v) {
     return (T)rq_sim_rmw(SimRmw::max, p, sizeof(T), (u64)v, (u32)O);
 }
+// Adds without asking what was there.
+RQ_INLINE void reduce_add(u64 *p, u64 v) { atomic_add(p, v); }
 // Returns the value found; it equals `expected` iff `desired` was stored.
 template <Order O = Order::relaxed, Scope S = Scope::device, class T>
 RQ_INLINE T atomic_cas(T *p, T expected, T desired) {
@@ -144,10 +150,15 @@ RQ_INLINE void block_barrier(RQ_CALLER) { rq_sim_barrier(file, line); }
 #undef RQ_CALLER
 template <class T> RQ_INLINE T *shared_memory() { return static_cast<T *>(rq_sim_place()->shared); }
 
+template <class T> RQ_INLINE T load_constant(const T *p) { return *p; }
+
 // ---- arithmetic with one IEEE rounding
 RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
+RQ_INLINE float reciprocal(float a) { return 1.0f / a; }
 RQ_INLINE float divide(float a, float b) { return a / b; }
 RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+// To the nearest integer, ties to even; 0 <= f < 2^32.
+RQ_INLINE u32 round_to_u32(float f) { return (u32)(i64)__builtin_rintf(f); }
 RQ_INLINE u32 as_bits(float f) { return (u32)sim_bits(f); }
 RQ_INLINE float as_float(u32 u) { return sim_value<float>(u); }
 
