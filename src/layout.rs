@@ -343,6 +343,10 @@ layout! {
         pub help_delay: u32,
         /// Cells of a segment pool (gwfq-ymc), 0 elsewhere.
         pub pool_cells: u32,
+        /// Lanes that have a record.
+        pub resident_lanes: u32,
+        /// Unused.
+        pub reserved: u32,
     }
 
     /// Sets queues up: every queue empty, or holding 0..fill-1.

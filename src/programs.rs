@@ -15,7 +15,7 @@ pub struct Axis {
 /// How light is carried: kernels/trace/integrator.h.
 pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "path"] };
 /// The concurrent queue: one header a value under kernels/queue.
-pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq", "glfq_unbatched"] };
+pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq", "glfq_unbatched", "gwfq"] };
 
 /// A source file with entry points.
 #[derive(Debug)]

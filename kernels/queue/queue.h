@@ -36,7 +36,7 @@ enum QueueStatus : u32 {
 // What a lane counts when RQ_COUNTERS is defined; costs nothing otherwise.
 #ifdef RQ_COUNTERS
 struct Tally {
-    u32 retries;  // tickets that came to nothing, but for the last of an operation
+    u32 retries;  // attempts of an operation beyond its first
     u32 spins;    // polls of a slot or counter in another lane's hands
     u32 slow;     // operations that asked for help
     u32 helps;    // requests of peers that this lane worked on
@@ -55,9 +55,6 @@ RQ_INLINE u32 last_lane(LaneMask mask) { return 63u - (u32)__builtin_clzll(mask)
 
 // One atomic add a wave: reserves a ticket for each lane of `wanting`, in lane order. All lanes call; the
 // result is meaningful in the lanes of `wanting`, which must not be empty.
-//
-// The add is the leader's. wave_sync() before it puts the earlier accesses of the other lanes before the add,
-// and the one after it puts their later accesses after it.
 RQ_INLINE u64 reserve_tickets(u64 *counter, LaneMask wanting) {
     const u32 leader = first_lane(wanting);
     wave_sync();

@@ -11,7 +11,11 @@ pub enum QueueKind {
     Glfq,
     /// G-LFQ with one ticket add a lane, to measure what batching is worth.
     GlfqUnbatched,
+    /// G-WFQ: a wait-free ring after wCQ; lanes help each other.
+    Gwfq,
 }
+
+use QueueKind::{Glfq, GlfqUnbatched, Gwfq};
 
 /// Words of a 128-byte line: counters live a line apart (`line_words` of queue.h).
 const LINE: u64 = 16;
@@ -20,30 +24,54 @@ impl QueueKind {
     /// Its name, as options and files spell it.
     pub fn name(self) -> &'static str {
         match self {
-            QueueKind::Glfq => "glfq",
-            QueueKind::GlfqUnbatched => "glfq-unbatched",
+            Glfq => "glfq",
+            GlfqUnbatched => "glfq-unbatched",
+            Gwfq => "gwfq",
         }
     }
 
     /// The value of the programs' axis `QUEUE` that compiles it.
     pub fn axis_value(self) -> &'static str {
         match self {
-            QueueKind::Glfq => "glfq",
-            QueueKind::GlfqUnbatched => "glfq_unbatched",
+            Glfq => "glfq",
+            GlfqUnbatched => "glfq_unbatched",
+            Gwfq => "gwfq",
         }
     }
 
     /// The smallest capacity that it can have: smaller wishes are rounded up to it.
     pub fn min_capacity(self) -> u64 {
         match self {
-            QueueKind::Glfq | QueueKind::GlfqUnbatched => 1,
+            Glfq | GlfqUnbatched => 1,
+            // Two of a slot's 2n index values mean that it is free.
+            Gwfq => 2,
         }
     }
 
     /// The largest capacity that it can have.
     pub fn max_capacity(self) -> u64 {
         match self {
-            QueueKind::Glfq | QueueKind::GlfqUnbatched => 1 << 30,
+            Glfq | GlfqUnbatched => 1 << 30,
+            // log2(2n) + (62 - log2(2n)) / 2 bits of a 45-bit ticket count are used.
+            Gwfq => 1 << 27,
+        }
+    }
+
+    /// The most lanes that a launch can have.
+    pub fn max_lanes(self) -> u32 {
+        match self {
+            Glfq | GlfqUnbatched => u32::MAX,
+            // A lane's number + 1 has 19 bits.
+            Gwfq => (1 << 19) - 1,
+        }
+    }
+
+    /// The most values that all queues of a launch can hold together.
+    pub fn max_total_capacity(self) -> u64 {
+        match self {
+            Glfq | GlfqUnbatched => 1 << 62,
+            // A request names queue and index in 46 bits.
+            Gwfq => 1 << 46,
         }
     }
 
@@ -51,7 +79,9 @@ impl QueueKind {
     pub(super) fn queue_words(self, capacity: u64) -> u64 {
         let words = match self {
             // Tail, Head and threshold, then 2n slots.
-            QueueKind::Glfq | QueueKind::GlfqUnbatched => 3 * LINE + 2 * capacity,
+            Glfq | GlfqUnbatched => 3 * LINE + 2 * capacity,
+            // The same, the pending count, 32 announcements, and the owner of each index.
+            Gwfq => 4 * LINE + 32 + 3 * capacity,
         };
         words.next_multiple_of(LINE)
     }
@@ -59,7 +89,9 @@ impl QueueKind {
     /// Words of one resident lane's record.
     pub(super) fn record_words(self) -> u64 {
         match self {
-            QueueKind::Glfq | QueueKind::GlfqUnbatched => 0,
+            Glfq | GlfqUnbatched => 0,
+            // Request, local, phase 2; a whole 32-byte sector.
+            Gwfq => 4,
         }
     }
 }

@@ -71,21 +71,26 @@ impl QueueLayout {
         };
         bounded("capacity", capacity, kind.max_capacity())?;
         bounded("number of queues", queues, u64::from(u32::MAX))?;
-        bounded("number of lanes on a queue", u64::from(lanes_per_queue), u64::from(MAX_LANES))?;
-        bounded("number of lanes", u64::from(resident_lanes), u64::from(MAX_LANES))?;
+        bounded("number of lanes on a queue", u64::from(lanes_per_queue), u64::from(kind.max_lanes()))?;
+        bounded("number of lanes", u64::from(resident_lanes), u64::from(kind.max_lanes()))?;
         bounded("patience", u64::from(patience), u64::from(u32::MAX))?;
         bounded("help delay", u64::from(help_delay), u64::from(u32::MAX))?;
 
         let capacity = capacity.max(kind.min_capacity()).next_power_of_two();
         let queue_words = kind.queue_words(capacity);
         let record_words = kind.record_words();
+        let refused = |limit: &str| {
+            Error::Input(format!(
+                "queue {kind}: {queues} queues of capacity {capacity} exceed {limit}; choose a smaller capacity"
+            ))
+        };
+        if capacity.checked_mul(queues).is_none_or(|total| total > kind.max_total_capacity()) {
+            return Err(refused(&format!("{} values", kind.max_total_capacity())));
+        }
         // Half the address space, so that sums of parts cannot overflow either.
-        let bytes = queue_words.checked_mul(queues).and_then(|w| w.checked_mul(8));
-        if bytes.is_none_or(|b| b > 1 << 62) {
-            let each = queue_words * 8;
-            return Err(Error::Input(format!(
-                "queue {kind}: {queues} queues of {each} bytes exceed 2^62 bytes; choose a smaller capacity"
-            )));
+        if queue_words.checked_mul(queues).and_then(|w| w.checked_mul(8)).is_none_or(|bytes| bytes > 1 << 62)
+        {
+            return Err(refused("2^62 bytes"));
         }
         Ok(QueueLayout {
             kind,
@@ -152,12 +157,11 @@ impl QueueLayout {
             patience: self.patience,
             help_delay: self.help_delay,
             pool_cells: self.pool_cells,
+            resident_lanes: self.resident_lanes,
+            reserved: 0,
         }
     }
 }
-
-/// Lanes that a launch can have: a lane's number + 1 has 19 bits in the words that name one.
-pub const MAX_LANES: u32 = (1 << 19) - 2;
 
 #[cfg(test)]
 mod tests {
