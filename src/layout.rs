@@ -421,5 +421,9 @@ layout! {
         pub slots: u32,
         /// 1: sequentially consistent fences keep the operations within their stamps.
         pub fenced: u32,
+        /// Bit w: waves w, w + 32, .. ask for help at once (patience 0).
+        pub slow_waves: u32,
+        /// Unused.
+        pub reserved: u32,
     }
 }

@@ -84,8 +84,10 @@ RQ_KERNEL(probe_initialise, QueueProbeParams) {
 
 RQ_KERNEL(probe, QueueProbeParams) {
     const u32 me = global_thread();
-    TheQueue::Handle q = TheQueue::at(p.space, 0);
-    TheQueue::Lane l = TheQueue::lane(p.space, me);
+    QueueSpace space = p.space;
+    if (p.slow_waves >> (global_wave() % 32) & 1) space.patience = 0;
+    TheQueue::Handle q = TheQueue::at(space, 0);
+    TheQueue::Lane l = TheQueue::lane(space, me);
     u32 owned = no_slot;
     if (p.slots) {
         for (u32 slot = p.fill + me; slot < p.space.capacity; slot += grid_threads()) {

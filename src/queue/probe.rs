@@ -19,6 +19,10 @@ pub struct Plan {
     pub script: Vec<Option<Action>>,
     /// Values that the queue holds at first.
     pub fill: u32,
+    /// Where tickets start, rounded down to a lap; see `QueueSpace`.
+    pub first_ticket: u64,
+    /// Bit w: waves w, w + 32, .. ask for help at once, in kinds that help.
+    pub slow_waves: u32,
     /// Whether values are slots that lanes own and hand on, so that the queue can never be full. Else each
     /// enqueue has a new value.
     pub slots: bool,
@@ -146,7 +150,7 @@ impl Probe {
         Ok(Probe {
             device: device.clone(),
             kernels,
-            space: layout.space(words.ptr(), records.ptr()),
+            space: QueueSpace { first_ticket: plan.first_ticket, ..layout.space(words.ptr(), records.ptr()) },
             records,
             payload: Buffer::new(device, values, "payload")?,
             tallies: Buffer::new(device, 4, "tallies")?,
@@ -229,6 +233,8 @@ impl Probe {
             fill,
             slots: self.plan.slots.into(),
             fenced: self.plan.fenced.into(),
+            slow_waves: self.plan.slow_waves,
+            reserved: 0,
         }
     }
 

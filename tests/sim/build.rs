@@ -96,7 +96,8 @@ fn compile(out: &Path, library: &str, jobs: &[&Job], with_thunks: bool) {
     }
     build.flag("-fno-rtti").flag("-Wall").flag("-Wextra").flag_if_supported("-Wno-unknown-pragmas");
     for job in jobs {
-        let mut text = format!("#define RQ_UNIT {}\n", symbol(job));
+        // A namespace for each unit: inline functions of the same name must not be merged into one.
+        let mut text = format!("#define RQ_UNIT {0}\n#define rq {0}\n", symbol(job));
         job.defines.iter().for_each(|d| writeln!(text, "#define {d} 1").expect("to a string"));
         writeln!(text, "#include \"{}\"", job.file).expect("to a string");
         let file = out.join(format!("{}.cpp", symbol(job)));

@@ -19,43 +19,52 @@ pub struct Mutant {
 }
 
 macro_rules! mutants {
-    ($( $queue:literal $name:literal in $file:literal: $text:literal => $planted:literal; )*) => {
+    ($( $queue:literal in $file:literal { $( $name:literal: $text:literal => $planted:literal; )* } )*) => {
         /// Every mutant.
         pub static MUTANTS: &[Mutant] = &[
-            $( Mutant { name: $name, queue: $queue, file: $file, text: $text, planted: $planted }, )*
+            $($( Mutant { name: $name, queue: $queue, file: $file, text: $text, planted: $planted }, )*)*
         ];
     };
 }
 
 mutants! {
-    // What a fence is for.
-    "glfq" "relaxed_publication" in "queue/order.h":
-        "release_payload() { fence<Order::release>(); }" => "release_payload() {}";
-    "glfq" "no_acquire_fence" in "queue/order.h":
-        "acquire_payload() { fence<Order::acquire>(); }" => "acquire_payload() {}";
-    "glfq" "relaxed_tickets" in "queue/order.h":
-        "constexpr Order ticket_rmw = Order::acq_rel;\nconstexpr Order ticket_load = Order::acquire;"
-        => "constexpr Order ticket_rmw = Order::relaxed;\nconstexpr Order ticket_load = Order::relaxed;";
-    // What the leader learns has to reach its wave, and the other way round.
-    "glfq" "leader_only_head" in "queue/glfq.h":
-        "count = wave_broadcast(count, leader);\n            wave_sync();" => "count = wave_broadcast(count, leader);";
-    "glfq" "leader_only_raise" in "queue/glfq.h":
-        "wave_sync();\n        if (wave_lane() == 0) atomic_max" => "if (wave_lane() == 0) atomic_max";
-    // What a dequeuer owes to the enqueuer of its ticket.
-    "glfq" "dropped_ticket" in "queue/glfq.h":
-        "if (closed == word) return false;" => "return false;";
-    "glfq" "occupant_stays_safe" in "queue/glfq.h":
-        ": word & ~safe;" => ": word;";
-    "glfq" "unsafe_slot_used" in "queue/glfq.h":
-        "if ((word & safe) == 0 &&" => "if (false &&";
-    // What makes EMPTY true.
-    "glfq" "threshold_not_raised" in "queue/glfq.h":
-        "if (wave_lane() == 0) atomic_max<ticket_rmw>(threshold(q), q.fresh);" => "";
-    "glfq" "small_threshold" in "queue/glfq.h":
-        "threshold_zero + 2 * n + dequeuers - 1}" => "threshold_zero + dequeuers - n + 1}";
-    // Laps and tickets.
-    "glfq" "lap_ignored" in "queue/glfq.h":
-        "if (age(q, word, ticket) == 0) {" => "if (!is_free(q, word)) {";
-    "glfq" "same_ticket_twice" in "queue/glfq.h":
-        "ticket = base + wave_rank(wanting);" => "ticket = base + wave_rank(wanting) / 2;";
+    "glfq" in "queue/order.h" {
+        "relaxed_publication": "release_payload() { fence<Order::release>(); }" => "release_payload() {}";
+        "no_acquire_fence": "acquire_payload() { fence<Order::acquire>(); }" => "acquire_payload() {}";
+        "relaxed_tickets":
+            "constexpr Order ticket_rmw = Order::acq_rel;\nconstexpr Order ticket_load = Order::acquire;"
+            => "constexpr Order ticket_rmw = Order::relaxed;\nconstexpr Order ticket_load = Order::relaxed;";
+    }
+    "glfq" in "queue/ring.h" {
+        // What the leader learns has to reach its wave.
+        "leader_only": "        wave_sync();\n        const u32 rank" => "        const u32 rank";
+        "threshold_not_raised": "if (wave_lane() == 0) atomic_max<ticket_rmw>(threshold(q), to);" => "(void)q, (void)to;";
+        "small_threshold": "2 * (u64)s.capacity + max_of(s.capacity, lanes) - 1" => "max_of(s.capacity, lanes) - s.capacity + 1";
+        "same_ticket_twice": "ticket = next(ticket_of(word), rank);" => "ticket = next(ticket_of(word), rank / 2);";
+    }
+    "glfq" in "queue/glfq.h" {
+        // What a dequeuer owes to the enqueuer of its ticket.
+        "dropped_ticket": "if (closed == word) return false;" => "return false;";
+        "occupant_stays_safe": ": word & ~safe;" => ": word;";
+        "unsafe_slot_used": "if ((word & safe) == 0 &&" => "if (false &&";
+        "lap_ignored": "if (ahead(q, word, ticket) == 0) {" => "if (!is_free(q, word)) {";
+    }
+    "gwfq" in "queue/gwfq.h" {
+        "slow_add_of_nothing": "const u64 added = next(count, 1) << lane_bits;" => "const u64 added = count << lane_bits;";
+        "stale_note": "s.note = mine;" => "";
+        "note_of_dequeuers_lost": "passed_by(q, s, mine, mine)" => "passed_by(q, s, mine, s.note)";
+        "done_on_closed_slot": "if (s.index != bottom(q)) finish(q, owner, ticket, seq);\n                return;"
+            => "finish(q, owner, ticket, seq);\n                return;";
+        "owner_not_told": "if (!s.enq) finish_for_owner(q, ticket, s.index);" => "";
+        "taken_reads_as_empty": "if (s.lap == mine && s.index != bottom(q)) {" => "if (s.lap == mine && !is_free(q, s)) {";
+        "enq_set_by_or": "atomic_cas<Order::acq_rel>(place, changed, visible);"
+            => "atomic_or<Order::acq_rel>(place, visible & ~changed);";
+        "add_confirmed_early": "distance(ticket_of(word), local_count(l)) > 0" => "true";
+        "foreign_add_confirmed": "if (here && armed &&" => "if (armed &&";
+        "request_not_checked": "if (local_seq(l) != seq || (l & fin) != 0) return finished;" => "if ((l & fin) != 0) return finished;";
+        "narrow_laps": "return (62 - index_bits(q)) / 2;" => "return 2;";
+        "request_relaxed": "atomic_store<Order::release>(record(q, me, request_word), request);"
+            => "atomic_store(record(q, me, request_word), request);";
+        "nobody_helps": "if (!wave_any(due || l.peers_wait)) return;" => "if (due || true) return;";
+    }
 }

@@ -26,6 +26,13 @@ pub enum Schedule {
         /// Moves among which they fall.
         horizon: u64,
     },
+    /// Any, but one wave with a chance of 1 in `odds` only: its operations meet many of the others'.
+    Starve {
+        /// The wave.
+        wave: usize,
+        /// How seldom it moves while others can.
+        odds: u64,
+    },
 }
 
 /// A wave that stops for ever.

@@ -29,8 +29,19 @@ impl Priorities {
 
     /// One of `runnable`, which is not empty.
     pub fn choose(&mut self, runnable: &[usize], rng: &mut Rng) -> usize {
-        if self.schedule == Schedule::Random {
-            return runnable[rng.below(runnable.len() as u64) as usize];
+        let mut any = || runnable[rng.below(runnable.len() as u64) as usize];
+        match self.schedule {
+            Schedule::Random => return any(),
+            Schedule::Starve { wave, odds } => {
+                let chosen = any();
+                let others = runnable.len() > 1;
+                return if others && chosen == wave && rng.below(odds) > 0 {
+                    self.choose(runnable, rng)
+                } else {
+                    chosen
+                };
+            }
+            Schedule::Pct { .. } => {}
         }
         self.moves += 1;
         while self.changes.pop_if(|at| *at <= self.moves).is_some() {
