@@ -14,8 +14,23 @@ pub struct Axis {
 
 /// How light is carried: kernels/trace/integrator.h.
 pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "path"] };
-/// The concurrent queue: one header a value under kernels/queue.
-pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq", "glfq_unbatched", "gwfq"] };
+/// The tile queue: one header a value under kernels/queue, see select.h.
+pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq", "gwfq", "gwfq_ymc", "sfq"] };
+/// Every queue, for programs that measure or judge them.
+pub const EVERY_QUEUE: Axis = Axis {
+    name: "QUEUE",
+    values: &[
+        "glfq",
+        "glfq_unbatched",
+        "gwfq",
+        "gwfq_ymc",
+        "sfq",
+        "sfq_waiting",
+        "sfq_non_waiting",
+        "bwd",
+        "faa",
+    ],
+};
 
 /// A source file with entry points.
 #[derive(Debug)]

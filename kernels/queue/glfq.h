@@ -100,6 +100,7 @@ template <bool Batched> struct GlfqRing : RingCounters<GlfqRing<Batched>, 0, Bat
     RQ_INLINE u64 lap(const Handle &q, u64 ticket) { return (ticket & ~q.mask) << 1; }
     // The slot's lap less the ticket's, in a unit of which only the sign matters.
     RQ_INLINE i64 ahead(const Handle &q, u64 word, u64 ticket) {
+        if (planted<Plant::raw_comparison>) return (i64)(word >> 2) - (i64)(lap(q, ticket) >> 2);
         return (i64)((word & ~(2 * q.mask + 1)) - lap(q, ticket));
     }
     RQ_INLINE bool is_free(const Handle &q, u64 word) { return (word & bottom(q)) == bottom(q); }
@@ -135,7 +136,7 @@ template <bool Batched> struct GlfqRing : RingCounters<GlfqRing<Batched>, 0, Bat
                 value = (u32)((word & bottom(q)) >> 1);
                 return true;
             }
-            if (ahead(q, word, ticket) > 0) return false;
+            if (ahead(q, word, ticket) > 0 || planted<Plant::dropped_ticket>) return false;
             const u64 closed = is_free(q, word) ? lap(q, ticket) | bottom(q) | (word & safe) : word & ~safe;
             if (closed == word) return false;
             const u64 found = atomic_cas<slot_take>(place, word, closed);

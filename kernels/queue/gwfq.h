@@ -163,7 +163,9 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
     }
     RQ_INLINE u32 lap_mask(const Handle &q) { return (1u << lap_bits(q)) - 1; }
     RQ_INLINE u32 lap(const Handle &q, u64 ticket) { return (u32)(ticket >> index_bits(q)) & lap_mask(q); }
-    RQ_INLINE bool is_before(const Handle &q, u32 a, u32 b) { return ((a - b) >> (lap_bits(q) - 1)) & 1; }
+    RQ_INLINE bool is_before(const Handle &q, u32 a, u32 b) {
+        return planted<Plant::raw_comparison> ? a < b : ((a - b) >> (lap_bits(q) - 1)) & 1;
+    }
     RQ_INLINE u32 later(const Handle &q, u32 a, u32 b) { return is_before(q, a, b) ? b : a; }
 
     RQ_INLINE u64 consumed_bits(const Handle &q) { return (4ull << q.space.order) - 1; }  // index and enq
@@ -253,7 +255,7 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
                 if (!s.enq) finish_for_owner(q, ticket, s.index);
                 return true;
             }
-            if (is_before(q, mine, s.lap)) return false;
+            if (is_before(q, mine, s.lap) || planted<Plant::dropped_ticket>) return false;
             const u64 passed = pack(q, passed_by(q, s, mine, s.note));
             if (passed == word) return false;
             const u64 found = atomic_cas<slot_take>(place, word, passed);
@@ -316,7 +318,7 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
         publish_and_work(q, me, seq, dequeue_kind, ticket, 0);
         const u64 last = local_count(atomic_load<Order::acquire>(record(q, me, local_word)));
         const Slot s = unpack(q, atomic_load<Order::acquire>(slot(q, last)));
-        const bool got = s.lap == lap(q, last) && !is_free(q, s);
+        const bool got = s.lap == lap(q, last) && !is_free(q, s) && (s.enq || !planted<Plant::owner_says_empty>);
         if (got) {
             if (!s.enq) finish_for_owner(q, last, s.index);
             atomic_or(slot(q, last), consumed_bits(q));
@@ -363,7 +365,8 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
             }
             atomic_store<Order::release>(record(q, me, phase2_word), pack_phase2(count, owner, seq));
             const u64 added = next(count, 1) << lane_bits;
-            if (atomic_cas<Order::acq_rel>(counter, g, added | (me + 1)) != g) continue;
+            const bool made = atomic_cas<Order::acq_rel>(counter, g, added | (me + 1)) == g;
+            if (!made && !planted<Plant::reused_ticket>) continue;
             if (!enqueues) atomic_add<Order::acq_rel>(threshold(q), ~0ull);
             atomic_cas<Order::acq_rel>(local, pack_local(count, seq, inc), pack_local(count, seq, 0));
             atomic_cas<Order::acq_rel>(counter, added | (me + 1), added);
@@ -412,10 +415,11 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
         for (;;) {
             Slot s = unpack(q, word);
             if (s.lap == mine) {
-                if (s.index != bottom(q)) finish(q, owner, ticket, seq);
+                if (s.index != bottom(q) || planted<Plant::closed_is_done>) finish(q, owner, ticket, seq);
                 return;
             }
-            if (is_before(q, mine, s.lap) || !is_before(q, s.note, mine)) return;
+            if (is_before(q, mine, s.lap)) return;
+            if (!is_before(q, s.note, mine) && !planted<Plant::stale_note>) return;
             const bool usable = is_free(q, s) && (s.safe || !came_too_late(q, ticket));
             s.note = mine;
             const u64 changed = pack(q, usable ? Slot{index, false, true, mine, mine} : s);

@@ -18,6 +18,24 @@
 
 namespace rq {
 
+// Bugs to plant in a test's build, by -DRQ_PLANT=name, to see that the judges catch them; none in what ships.
+enum class Plant {
+    none,
+    relaxed_install,    // payload is not released
+    relaxed_take,       // payload is not acquired
+    dropped_ticket,     // a dequeuer leaves without closing its slot
+    raw_comparison,     // laps are compared as if they never wrapped
+    reused_ticket,      // a slow add that failed counts as made
+    closed_is_done,     // a slow enqueuer takes a slot closed in its lap for its own success
+    stale_note,         // slow enqueuers forget which tickets were given up
+    owner_says_empty,   // a slow dequeuer overlooks a value whose enq bit is not set yet
+    missing_commit,     // a claimed cell never gets its value from those who close it
+};
+#ifndef RQ_PLANT
+#define RQ_PLANT none
+#endif
+template <Plant P> constexpr bool planted = P == Plant::RQ_PLANT && P != Plant::none;
+
 #if RQ_TARGET_CUDA || RQ_TARGET_HIP
 constexpr Order ticket_rmw = Order::relaxed;
 constexpr Order ticket_load = Order::relaxed;
@@ -28,16 +46,20 @@ constexpr Order ticket_load = Order::acquire;
 
 #if RQ_TARGET_CPU
 // On the accesses themselves: free on x86, and ThreadSanitizer understands it (it does not see fences).
-constexpr Order slot_install = Order::release;
-constexpr Order slot_take = Order::acquire;
+constexpr Order slot_install = planted<Plant::relaxed_install> ? Order::relaxed : Order::release;
+constexpr Order slot_take = planted<Plant::relaxed_take> ? Order::relaxed : Order::acquire;
 RQ_INLINE void release_payload() {}
 RQ_INLINE void acquire_payload() {}
 #else
 // One fence for the whole wave instead of one for each access.
 constexpr Order slot_install = Order::relaxed;
 constexpr Order slot_take = Order::relaxed;
-RQ_INLINE void release_payload() { fence<Order::release>(); }
-RQ_INLINE void acquire_payload() { fence<Order::acquire>(); }
+RQ_INLINE void release_payload() {
+    if (!planted<Plant::relaxed_install>) fence<Order::release>();
+}
+RQ_INLINE void acquire_payload() {
+    if (!planted<Plant::relaxed_take>) fence<Order::acquire>();
+}
 #endif
 
 }  // namespace rq

@@ -51,8 +51,8 @@ template <class Kind, u32 Shift, bool Batched> struct RingCounters {
         return next(ticket_of(word), wave_rank(wanting));
     }
 
-    // Reserves a head ticket for each wanting lane that can hope for a value. `empty`: the queue held nothing.
-    // All lanes call.
+    // Reserves a head ticket for each wanting lane that can hope for a value; the others see the last one that
+    // was reserved. `empty`: the queue held nothing. All lanes call.
     template <class Q>
     RQ_INLINE bool reserve_head(Q &q, LaneMask wanting, bool want, u64 &ticket, bool &empty) {
         const u32 leader = first_lane(wanting);
@@ -70,7 +70,7 @@ template <class Kind, u32 Shift, bool Batched> struct RingCounters {
         }
         wave_sync();
         const u32 rank = Batched ? wave_rank(wanting) : 0;
-        ticket = next(ticket_of(word), rank);
+        ticket = next(ticket_of(word), min_of(rank, max_of(count, 1u) - 1));
         empty = want && count == 0;
         return want && rank < count;
     }

@@ -13,20 +13,45 @@ pub enum QueueKind {
     GlfqUnbatched,
     /// G-WFQ: a wait-free ring after wCQ; lanes help each other.
     Gwfq,
+    /// G-WFQ-YMC: Yang and Mellor-Crummey's wait-free queue on a pool of cells, each used once.
+    GwfqYmc,
+    /// SFQ as a tile queue: an enqueue waits for its slot, a dequeue never waits.
+    Sfq,
+    /// SFQ, both operations waiting; knows neither EMPTY nor FULL.
+    SfqWaiting,
+    /// SFQ, neither operation waiting.
+    SfqNonWaiting,
+    /// The Broker Work Distributor; its EMPTY and FULL are not linearizable.
+    Bwd,
+    /// Ticket adds alone, a ceiling: carries no values.
+    FaaCeiling,
 }
 
-use QueueKind::{Glfq, GlfqUnbatched, Gwfq};
+use QueueKind::*;
 
 /// Words of a 128-byte line: counters live a line apart (`line_words` of queue.h).
 const LINE: u64 = 16;
 
 impl QueueKind {
+    /// Every kind.
+    pub const ALL: [QueueKind; 9] =
+        [Glfq, GlfqUnbatched, Gwfq, GwfqYmc, Sfq, SfqWaiting, SfqNonWaiting, Bwd, FaaCeiling];
+
+    /// The kinds that the tracer offers as tile queues.
+    pub const TILE_QUEUES: [QueueKind; 4] = [Glfq, Gwfq, GwfqYmc, Sfq];
+
     /// Its name, as options and files spell it.
     pub fn name(self) -> &'static str {
         match self {
             Glfq => "glfq",
             GlfqUnbatched => "glfq-unbatched",
             Gwfq => "gwfq",
+            GwfqYmc => "gwfq-ymc",
+            Sfq => "sfq",
+            SfqWaiting => "sfq-waiting",
+            SfqNonWaiting => "sfq-non-waiting",
+            Bwd => "bwd",
+            FaaCeiling => "faa-ceiling",
         }
     }
 
@@ -36,63 +61,89 @@ impl QueueKind {
             Glfq => "glfq",
             GlfqUnbatched => "glfq_unbatched",
             Gwfq => "gwfq",
+            GwfqYmc => "gwfq_ymc",
+            Sfq => "sfq",
+            SfqWaiting => "sfq_waiting",
+            SfqNonWaiting => "sfq_non_waiting",
+            Bwd => "bwd",
+            FaaCeiling => "faa",
         }
+    }
+
+    /// Whether it is a ring of indices, of which two make a queue of payloads (outer.h).
+    pub fn is_index_ring(self) -> bool {
+        matches!(self, Glfq | GlfqUnbatched | Gwfq)
+    }
+
+    /// Whether EMPTY and FULL, where it says them, hold at some instant of the operation.
+    pub fn is_linearizable(self) -> bool {
+        !matches!(self, Bwd | FaaCeiling)
     }
 
     /// The smallest capacity that it can have: smaller wishes are rounded up to it.
     pub fn min_capacity(self) -> u64 {
         match self {
-            Glfq | GlfqUnbatched => 1,
             // Two of a slot's 2n index values mean that it is free.
             Gwfq => 2,
+            _ => 1,
         }
     }
 
     /// The largest capacity that it can have.
     pub fn max_capacity(self) -> u64 {
         match self {
-            Glfq | GlfqUnbatched => 1 << 30,
-            // log2(2n) + (62 - log2(2n)) / 2 bits of a 45-bit ticket count are used.
+            // A slot's index and lap, log2(2n) + (62 - log2(2n)) / 2 bits, come from a 45-bit ticket count.
             Gwfq => 1 << 27,
+            _ => 1 << 30,
         }
     }
 
     /// The most lanes that a launch can have.
     pub fn max_lanes(self) -> u32 {
         match self {
-            Glfq | GlfqUnbatched => u32::MAX,
             // A lane's number + 1 has 19 bits.
             Gwfq => (1 << 19) - 1,
+            _ => 1 << 30,
         }
     }
 
     /// The most values that all queues of a launch can hold together.
     pub fn max_total_capacity(self) -> u64 {
         match self {
-            Glfq | GlfqUnbatched => 1 << 62,
             // A request names queue and index in 46 bits.
             Gwfq => 1 << 46,
+            _ => 1 << 62,
+        }
+    }
+
+    /// Cells of a queue's pool where nobody chose: each enqueue uses one up, and so does each attempt to dequeue
+    /// from a queue that is not empty.
+    pub(super) fn default_pool(self, capacity: u64) -> u64 {
+        match self {
+            GwfqYmc => 8 * capacity + 1024,
+            _ => 0,
         }
     }
 
     /// Words of one queue whose capacity is a power of two within the bounds above.
-    pub(super) fn queue_words(self, capacity: u64) -> u64 {
+    pub(super) fn queue_words(self, capacity: u64, pool_cells: u64) -> u64 {
         let words = match self {
             // Tail, Head and threshold, then 2n slots.
             Glfq | GlfqUnbatched => 3 * LINE + 2 * capacity,
             // The same, the pending count, 32 announcements, and the owner of each index.
             Gwfq => 4 * LINE + 32 + 3 * capacity,
+            // Counters, pending counts, two lists of 32, cells of three words.
+            GwfqYmc => 4 * LINE + 64 + 3 * pool_cells,
+            // Tail, Head and count, then n slots.
+            Sfq | SfqWaiting | SfqNonWaiting | Bwd => 3 * LINE + capacity,
+            FaaCeiling => 2 * LINE,
         };
         words.next_multiple_of(LINE)
     }
 
-    /// Words of one resident lane's record.
+    /// Words of one resident lane's record: three, in a 32-byte sector.
     pub(super) fn record_words(self) -> u64 {
-        match self {
-            Glfq | GlfqUnbatched => 0,
-            // Request, local, phase 2; a whole 32-byte sector.
-            Gwfq => 4,
-        }
+        if matches!(self, Gwfq | GwfqYmc) { 4 } else { 0 }
     }
 }
 

@@ -1,8 +1,9 @@
-// queue_driver.cpp: exercises one queue kind with real threads on the CPU platform, each thread a wave of one
-// lane. Built by tests/queues.rs, plain or under a sanitizer, with RQ_QUEUE_... naming the kind.
+// queue_driver.cpp: exercises the queues with real threads on the CPU platform, each thread a wave of one lane.
+// Built by tests/queues.rs, plain or under a sanitizer.
 //
-// Usage: driver MODE key=value...   Exits 0 when every check held; else prints what broke and exits 1.
-#include "queue/select.h"
+// Usage: driver KIND MODE key=value...   Exits 0 when every check held; else prints what broke and exits 1. A
+// run that is stuck for `deadline` seconds ends by SIGALRM.
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -11,6 +12,39 @@
 #include <cstring>
 #include <thread>
 #include <vector>
+
+#include "platform/platform.h"
+
+#ifdef RQ_TEST_YIELDS
+// Threads give way before every RQ_TEST_YIELDS-th atomic operation or so: many more interleavings, and slow
+// paths that really run.
+namespace rq {
+inline void maybe_yield() {
+    static thread_local u32 random = (u32)std::hash<std::thread::id>()(std::this_thread::get_id()) | 1;
+    random ^= random << 13, random ^= random >> 17, random ^= random << 5;
+    if (random % RQ_TEST_YIELDS == 0) std::this_thread::yield();
+}
+template <Order O = Order::relaxed, class T> T yielding_load(const T *p) { return maybe_yield(), atomic_load<O>(p); }
+template <Order O = Order::relaxed, class T> void yielding_store(T *p, T v) { maybe_yield(), atomic_store<O>(p, v); }
+template <Order O = Order::relaxed, class T> T yielding_add(T *p, T v) { return maybe_yield(), atomic_add<O>(p, v); }
+template <Order O = Order::relaxed, class T> T yielding_or(T *p, T v) { return maybe_yield(), atomic_or<O>(p, v); }
+template <Order O = Order::relaxed, class T> T yielding_cas(T *p, T a, T b) {
+    return maybe_yield(), atomic_cas<O>(p, a, b);
+}
+}  // namespace rq
+#define atomic_load yielding_load
+#define atomic_store yielding_store
+#define atomic_add yielding_add
+#define atomic_or yielding_or
+#define atomic_cas yielding_cas
+#endif
+
+#include "queue/bwd.h"
+#include "queue/glfq.h"
+#include "queue/gwfq.h"
+#include "queue/gwfq_ymc.h"
+#include "queue/outer.h"
+#include "queue/sfq.h"
 
 namespace rq {
 __thread CpuPlace rq_cpu_place;
@@ -23,7 +57,7 @@ using namespace rq;
 
 static u64 argument(int argc, char **argv, const char *key, u64 otherwise) {
     const size_t n = std::strlen(key);
-    for (int i = 2; i < argc; ++i)
+    for (int i = 3; i < argc; ++i)
         if (std::strncmp(argv[i], key, n) == 0 && argv[i][n] == '=') return std::strtoull(argv[i] + n + 1, nullptr, 0);
     return otherwise;
 }
@@ -39,7 +73,7 @@ static std::atomic<int> failures{0};
     } while (0)
 
 // Memory of the size that the host's layout asks for, so that AddressSanitizer sees a wrong one.
-struct Rig {
+template <class TheQueue> struct Rig {
     std::vector<u64> words, records;
     QueueSpace space{};
 
@@ -55,7 +89,7 @@ struct Rig {
         space.help_delay = (u32)get("help_delay", 64);
         space.pool_cells = (u32)get("pool_cells", 0);
         space.first_ticket = get("first_ticket", 0);
-        words.assign(space.queue_words * space.queues, 0x5555555555555555ull);
+        words.assign(get("words", space.queue_words * space.queues), 0x5555555555555555ull);
         records.assign((u64)space.record_words * space.resident_lanes, 0);
         space.words = words.data();
         space.records = records.data();
@@ -77,13 +111,18 @@ struct Totals {
 
 template <class F> static void run_threads(u32 threads, F &&body) {
     std::vector<std::thread> all;
-    for (u32 t = 0; t < threads; ++t) all.emplace_back([&, t] { body(t); });
+    std::atomic<u32> started{0};
+    for (u32 t = 0; t < threads; ++t)
+        all.emplace_back([&, t] {
+            for (++started; started < threads;) std::this_thread::yield();
+            body(t);
+        });
     for (auto &t : all) t.join();
 }
 
 // One lane alone: EMPTY, FIFO order, full rings and many laps.
-static void sequential(int argc, char **argv) {
-    Rig rig(argc, argv, 0);
+template <class TheQueue> static void sequential(int argc, char **argv) {
+    Rig<TheQueue> rig(argc, argv, 0);
     auto q = TheQueue::at(rig.space, 0);
     auto lane = TheQueue::lane(rig.space, 0);
     const u32 n = rig.space.capacity;
@@ -110,9 +149,9 @@ static void sequential(int argc, char **argv) {
 }
 
 // A queue that starts full.
-static void prefilled(int argc, char **argv) {
+template <class TheQueue> static void prefilled(int argc, char **argv) {
     const u32 fill = (u32)argument(argc, argv, "fill", 1);
-    Rig rig(argc, argv, fill);
+    Rig<TheQueue> rig(argc, argv, fill);
     auto lane = TheQueue::lane(rig.space, 0);
     for (u32 queue = 0; queue < rig.space.queues; ++queue) {
         auto q = TheQueue::at(rig.space, queue);
@@ -135,11 +174,11 @@ struct Payload {
 
 // Threads pass tokens around: whoever dequeues a token owns it, stamps it and enqueues it again. Checks that
 // no token is lost or doubled, and that each consumer sees each producer's stamps in order (FIFO).
-static void tokens(int argc, char **argv) {
+template <class TheQueue> static void tokens(int argc, char **argv) {
     const u32 threads = (u32)argument(argc, argv, "threads", 2);
     const u32 fill = (u32)argument(argc, argv, "fill", 1);
     const u64 ops = argument(argc, argv, "ops", 1000);
-    Rig rig(argc, argv, fill);
+    Rig<TheQueue> rig(argc, argv, fill);
     const u32 queues = rig.space.queues;
     std::vector<Payload> payload((u64)queues * fill, Payload{0, 0});
     std::vector<std::vector<u32>> last(threads, std::vector<u32>((u64)threads * queues, 0));
@@ -148,11 +187,13 @@ static void tokens(int argc, char **argv) {
     run_threads(threads, [&](u32 me) {
         auto lane = TheQueue::lane(rig.space, me);
         u32 stamp = 0, queue = me % queues;
-        for (u64 i = 0; i < ops; ++i) {
-            queue = (queue + 1) % queues;
+        QueueStatus s = queue_empty;
+        // A busy lane may hold a ticket: it has to come back for it, to the same queue.
+        for (u64 i = 0; i < ops || s == queue_busy; ++i) {
+            if (s != queue_busy) queue = (queue + 1) % queues;
             auto q = TheQueue::at(rig.space, queue);
             u32 value = 0;
-            const QueueStatus s = TheQueue::dequeue(q, lane, true, value);
+            s = TheQueue::dequeue(q, lane, true, value);
             if (s == queue_exhausted) break;
             if (s != queue_ok) {
                 ++empty[me];
@@ -168,13 +209,12 @@ static void tokens(int argc, char **argv) {
             if (number != 0) seen = number;
             plain_store(&p->producer, me);
             plain_store(&p->number, ++stamp);
-            for (QueueStatus put = queue_busy; put != queue_ok && failures == 0;) {
+            QueueStatus put = TheQueue::enqueue(q, lane, true, value);
+            while (put != queue_ok && put != queue_exhausted && failures == 0) {
+                std::this_thread::yield();
                 put = TheQueue::enqueue(q, lane, true, value);
-                if (put == queue_exhausted) {
-                    ++refused[me];
-                    break;
-                }
             }
+            if (put == queue_exhausted) ++refused[me];
         }
         totals.add(lane.tally);
     });
@@ -201,12 +241,134 @@ static void tokens(int argc, char **argv) {
                 kept, (u64)totals.retries, (u64)totals.spins, (u64)totals.slow, (u64)totals.helps);
 }
 
-int main(int argc, char **argv) {
-    const char *mode = argc > 1 ? argv[1] : "";
-    if (std::strcmp(mode, "sequential") == 0) sequential(argc, argv);
-    else if (std::strcmp(mode, "prefilled") == 0) prefilled(argc, argv);
-    else if (std::strcmp(mode, "tokens") == 0) tokens(argc, argv);
+// Every thread enqueues the token that it holds, then dequeues one: as many values as threads, forms that wait
+// included. Checks that tokens and payloads arrive whole.
+template <class TheQueue> static void balanced(int argc, char **argv) {
+    const u32 threads = (u32)argument(argc, argv, "threads", 2);
+    const u64 ops = argument(argc, argv, "ops", 1000);
+    Rig<TheQueue> rig(argc, argv, 0);
+    std::vector<Payload> payload(threads, Payload{0, 0});
+    std::vector<u32> held(threads);
+    Totals totals;
+    run_threads(threads, [&](u32 me) {
+        auto q = TheQueue::at(rig.space, 0);
+        auto lane = TheQueue::lane(rig.space, me);
+        u32 token = me;
+        for (u64 i = 0; i < ops && failures == 0; ++i) {
+            plain_store(&payload[token].producer, token);
+            plain_store(&payload[token].number, plain_load(&payload[token].number) + 1);
+            while (TheQueue::enqueue(q, lane, true, token) != queue_ok) std::this_thread::yield();
+            while (TheQueue::dequeue(q, lane, true, token) != queue_ok) std::this_thread::yield();
+            CHECK(token < threads, "token %u of %u", token, threads);
+            CHECK(plain_load(&payload[token].producer) == token, "token %u brought another's payload", token);
+        }
+        held[me] = token;
+        totals.add(lane.tally);
+    });
+    std::vector<u32> seen(threads, 0);
+    u64 enqueued = 0;
+    for (u32 t = 0; t < threads; ++t) {
+        if (held[t] < threads) ++seen[held[t]];
+        enqueued += payload[t].number;
+    }
+    for (u32 t = 0; t < threads; ++t) CHECK(seen[t] == 1, "token %u is held %u times", t, seen[t]);
+    CHECK(enqueued == threads * ops, "%llu of %llu", enqueued, threads * ops);
+    std::printf("dequeued=%llu retries=%llu spins=%llu slow=%llu helps=%llu\n", enqueued, (u64)totals.retries,
+                (u64)totals.spins, (u64)totals.slow, (u64)totals.helps);
+}
+
+// One lane alone on a queue of payloads: FULL after exactly `capacity`, FIFO order, EMPTY at the end.
+template <class TheQueue> static void bounded(int argc, char **argv) {
+    Rig<TheQueue> rig(argc, argv, 0);
+    auto q = TheQueue::at(rig.space, 0);
+    auto lane = TheQueue::lane(rig.space, 0);
+    u64 payload = 0, next_in = 1ull << 40, next_out = next_in;
+    for (u32 round = 0; round < 50; ++round) {
+        for (u32 i = 0; i < rig.space.capacity; ++i)
+            CHECK(TheQueue::enqueue(q, lane, true, next_in++) == queue_ok, "place %u in round %u", i, round);
+        for (u32 i = 0; i < 3; ++i) CHECK(TheQueue::enqueue(q, lane, true, 0) == queue_full, "round %u", round);
+        for (u32 i = 0; i < rig.space.capacity; ++i) {
+            const QueueStatus s = TheQueue::dequeue(q, lane, true, payload);
+            CHECK(s == queue_ok && payload == next_out, "%llu instead of %llu", payload, next_out);
+            ++next_out;
+        }
+        for (u32 i = 0; i < 3; ++i) CHECK(TheQueue::dequeue(q, lane, true, payload) == queue_empty, "%u", round);
+    }
+}
+
+// Half of the threads produce distinct payloads, half consume: each consumer sees each producer's in order, and
+// together they see all.
+template <class TheQueue> static void payloads(int argc, char **argv) {
+    const u32 pairs = (u32)argument(argc, argv, "threads", 2) / 2;
+    const u64 ops = argument(argc, argv, "ops", 1000);
+    Rig<TheQueue> rig(argc, argv, 0);
+    std::atomic<u64> consumed{0}, sum{0};
+    Totals totals;
+    run_threads(2 * pairs, [&](u32 me) {
+        auto q = TheQueue::at(rig.space, 0);
+        auto lane = TheQueue::lane(rig.space, me);
+        if (me < pairs) {
+            for (u64 i = 1; i <= ops && failures == 0; ++i)
+                while (TheQueue::enqueue(q, lane, true, (u64)me << 32 | i) != queue_ok) std::this_thread::yield();
+        } else {
+            std::vector<u64> last(pairs, 0);
+            u64 mine = 0, count = 0, payload = 0;
+            while (consumed < pairs * ops && failures == 0) {
+                if (TheQueue::dequeue(q, lane, true, payload) != queue_ok) {
+                    consumed += count, count = 0;
+                    std::this_thread::yield();
+                    continue;
+                }
+                const u64 producer = payload >> 32, number = payload & 0xffffffffu;
+                CHECK(producer < pairs && number > last[producer], "payload %llx", payload);
+                if (producer < pairs) last[producer] = number;
+                mine += number, ++count;
+            }
+            sum += mine;
+        }
+        totals.add(lane.tally);
+    });
+    CHECK(sum == pairs * (ops * (ops + 1) / 2), "sum %llu", sum.load());
+    std::printf("dequeued=%llu retries=%llu spins=%llu slow=%llu helps=%llu\n", consumed.load(), (u64)totals.retries,
+                (u64)totals.spins, (u64)totals.slow, (u64)totals.helps);
+}
+
+template <class TheQueue> static int run_outer(const char *mode, int argc, char **argv) {
+    if (std::strcmp(mode, "bounded") == 0) bounded<TheQueue>(argc, argv);
+    else if (std::strcmp(mode, "payloads") == 0) payloads<TheQueue>(argc, argv);
+    else return std::fprintf(stderr, "no mode %s\n", mode), 2;
+    return failures == 0 ? 0 : 1;
+}
+
+template <class TheQueue> static int run(const char *mode, int argc, char **argv) {
+    if (std::strcmp(mode, "sequential") == 0) sequential<TheQueue>(argc, argv);
+    else if (std::strcmp(mode, "prefilled") == 0) prefilled<TheQueue>(argc, argv);
+    else if (std::strcmp(mode, "tokens") == 0) tokens<TheQueue>(argc, argv);
+    else if (std::strcmp(mode, "balanced") == 0) balanced<TheQueue>(argc, argv);
     else return std::fprintf(stderr, "no mode %s\n", mode), 2;
     if (failures != 0) std::printf("%d checks failed\n", failures.load());
     return failures == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) return std::fprintf(stderr, "usage: driver KIND MODE key=value...\n"), 2;
+    const char *kind = argv[1], *mode = argv[2];
+    alarm((unsigned)argument(argc, argv, "deadline", 60));
+#define KIND(name, Type) \
+    if (std::strcmp(kind, name) == 0) return run<Type>(mode, argc, argv)
+    KIND("glfq", Glfq);
+    KIND("gwfq", Gwfq);
+    KIND("gwfq-ymc", GwfqYmc);
+#ifndef RQ_TEST_FEW_KINDS
+#define OUTER(name, Ring) \
+    if (std::strcmp(kind, name) == 0) return run_outer<Outer<Ring, u64>>(mode, argc, argv)
+    OUTER("outer-glfq", Glfq);
+    OUTER("outer-gwfq", Gwfq);
+    KIND("glfq-unbatched", GlfqUnbatched);
+    KIND("sfq", Sfq);
+    KIND("sfq-waiting", SfqWaiting);
+    KIND("sfq-non-waiting", SfqNonWaiting);
+    KIND("bwd", Bwd);
+#endif
+    return std::fprintf(stderr, "no kind %s\n", kind), 2;
 }
