@@ -423,7 +423,7 @@ layout! {
         pub fenced: u32,
         /// Bit w: waves w, w + 32, .. ask for help at once (patience 0).
         pub slow_waves: u32,
-        /// Unused.
-        pub reserved: u32,
+        /// How often an operation is repeated while it says queue_busy.
+        pub repeats: u32,
     }
 }

@@ -70,7 +70,7 @@ pub static TILE_QUEUE: Program = Program {
 pub static QUEUE_PROBE: Program = Program {
     name: "queue_probe",
     file: "bench/queue_probe.cpp",
-    axes: &[&QUEUE],
+    axes: &[&EVERY_QUEUE],
     kernels: &["probe_initialise", "probe"],
 };
 

@@ -15,28 +15,41 @@ const ROLES: [Roles; 3] = [Roles::Balanced, Roles::Split, Roles::Random];
 /// What a kind promises.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
+    /// A lane that stalls may keep all others from finishing.
+    Blocking,
     /// Whoever stalls, others finish.
     LockFree,
     /// Whoever stalls, each finishes within a bounded number of its own steps.
     WaitFree,
 }
+use Progress::{Blocking, LockFree, WaitFree};
 
-/// Waves that ask for help at once: none (after a failed attempt then), some, all.
-fn slow_waves(progress: Progress) -> &'static [u32] {
-    if progress == Progress::WaitFree { &[0, 0b101, !0] } else { &[0] }
+fn progress(kind: QueueKind) -> Progress {
+    match kind {
+        QueueKind::Glfq | QueueKind::GlfqUnbatched => LockFree,
+        QueueKind::Gwfq | QueueKind::GwfqYmc => WaitFree,
+        _ => Blocking,
+    }
+}
+
+/// Waves that ask for help at once: none (all do after one failed attempt), some, all. A request of G-WFQ-YMC
+/// needs the ticket of a failed attempt.
+fn slow_waves(kind: QueueKind) -> &'static [u32] {
+    if kind == QueueKind::Gwfq { &[0, 0b101, !0] } else { &[0] }
 }
 
 /// The kind's campaign. Helping kinds ask for help after one attempt, so that the slow path is a usual one.
 fn base(kind: QueueKind) -> Campaign {
-    let queue = QueueOptions { patience: Some(1), help_delay: Some(1), ..QueueOptions::default() };
+    let queue = QueueOptions { patience: Some(1), help_delay: Some(1), pool_cells: Some(600) };
     Campaign { queue, ..Campaign::of(kind) }
 }
 
-/// The most steps of a wait-free operation, as many as a round takes for each slot of the ring, whose occupants
-/// may be in the way, and for each lane, whose requests may come first.
+/// The most steps of a wait-free operation: so many rounds as the ring has slots, whose occupants may be in the
+/// way, and as there are lanes, whose requests may come first.
 fn bound(campaign: &Campaign) -> u64 {
-    const STEPS_OF_A_ROUND: u64 = 16;
-    STEPS_OF_A_ROUND * (2 * campaign.capacity + u64::from(campaign.wave * campaign.waves))
+    // G-WFQ-YMC polls a cell 16 times, which takes two steps, before it closes it.
+    let steps_of_a_round = if campaign.kind == QueueKind::GwfqYmc { 48 } else { 16 };
+    steps_of_a_round * (2 * campaign.capacity + u64::from(campaign.wave * campaign.waves))
 }
 
 /// Random schedules, and ones with three changes of priority in the course of the run.
@@ -46,10 +59,10 @@ fn schedules(base: &Campaign, model: Model) -> [Schedule; 2] {
 }
 
 /// Runs a campaign under both models, all schedules and all roles.
-fn under_all_schedules(what: &str, progress: Progress, base: Campaign, seeds: Range<u64>) {
+fn under_all_schedules(what: &str, base: Campaign, seeds: Range<u64>) {
     let mut summary = Summary::default();
     let start = std::time::Instant::now();
-    for &slow_waves in slow_waves(progress) {
+    for &slow_waves in slow_waves(base.kind) {
         for model in MODELS {
             for schedule in schedules(&base, model) {
                 for roles in ROLES {
@@ -61,55 +74,53 @@ fn under_all_schedules(what: &str, progress: Progress, base: Campaign, seeds: Ra
         }
     }
     println!("{:15} {what:28} {summary}; {:.1} s", base.kind, start.elapsed().as_secs_f64());
-    if progress == Progress::WaitFree {
+    if progress(base.kind) == WaitFree {
         assert!(summary.slow > 0 && summary.helps > 0, "the slow path is taken: {summary}");
         assert!(summary.longest_operation <= bound(&base), "bound {}: {summary}", bound(&base));
     }
 }
 
-fn is_linearizable(kind: QueueKind, progress: Progress) {
+fn is_linearizable(kind: QueueKind) {
     let base = base(kind);
-    let runs = 1000 / slow_waves(progress).len() as u64;
+    let runs = 1000 / slow_waves(kind).len() as u64;
     for capacity in [2, 8] {
         let what = format!("3 waves of 4, capacity {capacity}");
-        under_all_schedules(&what, progress, Campaign { capacity, ..base }, 0..runs);
+        under_all_schedules(&what, Campaign { capacity, ..base }, 0..runs);
     }
-    under_all_schedules("filled at first", progress, Campaign { fill: 8, ..base }, 0..runs / 3);
+    under_all_schedules("filled at first", Campaign { fill: 8, ..base }, 0..runs / 3);
     let wrapping = Campaign { first_ticket: u64::MAX - 40, ..base };
-    under_all_schedules("tickets wrap", progress, wrapping, 0..runs / 3);
+    under_all_schedules("tickets wrap", wrapping, 0..runs / 3);
     let wide = Campaign { waves: 2, length: 4, ..base };
     under_all_schedules(
         "2 waves of 32, capacity 16",
-        progress,
         Campaign { wave: 32, capacity: 16, ..wide },
         0..runs / 20,
     );
     under_all_schedules(
         "2 waves of 64, capacity 128",
-        progress,
         Campaign { wave: 64, capacity: 128, ..wide },
         0..runs / 40,
     );
 }
 
-fn bears_weak_memory(kind: QueueKind, progress: Progress) {
+fn bears_weak_memory(kind: QueueKind) {
     let base = base(kind);
-    let runs = 450 / slow_waves(progress).len() as u64;
+    let runs = 450 / slow_waves(kind).len() as u64;
     let sim = Options { memory: MemoryModel::Weak, ..base.sim };
     for fenced in [true, false] {
         for capacity in [2, 8] {
             let what = format!("weak memory, capacity {capacity}{}", if fenced { ", fenced" } else { "" });
-            under_all_schedules(&what, progress, Campaign { capacity, fenced, sim, ..base }, 0..runs);
+            under_all_schedules(&what, Campaign { capacity, fenced, sim, ..base }, 0..runs);
         }
     }
     let wide = Campaign { waves: 2, length: 4, wave: 32, capacity: 16, sim, ..base };
-    under_all_schedules("weak memory, 2 waves of 32", progress, wide, 0..runs / 30);
+    under_all_schedules("weak memory, 2 waves of 32", wide, 0..runs / 30);
 }
 
 /// Stops one wave after each number of moves in turn; the others shall finish, and rightly.
-fn others_finish_when_a_wave_stalls(kind: QueueKind, progress: Progress) {
+fn others_finish_when_a_wave_stalls(kind: QueueKind) {
     let mut summary = Summary::default();
-    for &slow_waves in slow_waves(progress) {
+    for &slow_waves in slow_waves(kind) {
         for (model, moves) in [(Model::Independent, 400), (Model::Lockstep, 150)] {
             for (capacity, roles) in [(4, Roles::Balanced), (4, Roles::Random), (16, Roles::Balanced)] {
                 for after in 1..moves {
@@ -127,32 +138,37 @@ fn others_finish_when_a_wave_stalls(kind: QueueKind, progress: Progress) {
     assert!(summary.stalled > summary.runs / 3, "most stalls take place");
 }
 
+/// The control of the test above: the others of a blocking queue do not finish.
+fn others_hang_when_a_wave_stalls(kind: QueueKind) {
+    let hangs = |after: &u64| {
+        let sim =
+            Options { stall: Some(Stall { wave: 0, after: *after }), max_steps: 20_000, ..base(kind).sim };
+        let failure = Campaign { sim, ..base(kind) }.run(*after..after + 1).err();
+        failure.is_some_and(|failure| failure.contains("no progress"))
+    };
+    let hung = (1..300).filter(hangs).count();
+    println!("{kind:15} {:28} {hung:6} of 299 stalls hang the others", "a wave stalls");
+    assert!(hung > 0, "{kind} never hangs");
+}
+
 macro_rules! campaigns {
-    ($($name:ident: $kind:ident is $progress:ident;)*) => { $(
+    ($($name:ident: $kind:ident { $($campaign:ident)* })*) => { $(
         mod $name {
-            use super::{Progress::$progress, QueueKind};
-
-            #[test]
-            fn is_linearizable() {
-                super::is_linearizable(QueueKind::$kind, $progress);
-            }
-
-            #[test]
-            fn bears_weak_memory() {
-                super::bears_weak_memory(QueueKind::$kind, $progress);
-            }
-
-            #[test]
-            fn others_finish_when_a_wave_stalls() {
-                super::others_finish_when_a_wave_stalls(QueueKind::$kind, $progress);
-            }
+            $( #[test]
+            fn $campaign() {
+                super::$campaign(super::QueueKind::$kind);
+            } )*
         }
     )* };
 }
 campaigns! {
-    glfq: Glfq is LockFree;
-    glfq_unbatched: GlfqUnbatched is LockFree;
-    gwfq: Gwfq is WaitFree;
+    glfq: Glfq { is_linearizable bears_weak_memory others_finish_when_a_wave_stalls }
+    glfq_unbatched: GlfqUnbatched { is_linearizable bears_weak_memory others_finish_when_a_wave_stalls }
+    gwfq: Gwfq { is_linearizable bears_weak_memory others_finish_when_a_wave_stalls }
+    gwfq_ymc: GwfqYmc { is_linearizable bears_weak_memory others_finish_when_a_wave_stalls }
+    sfq: Sfq { is_linearizable bears_weak_memory others_hang_when_a_wave_stalls }
+    sfq_non_waiting: SfqNonWaiting { is_linearizable bears_weak_memory others_hang_when_a_wave_stalls }
+    bwd: Bwd { is_linearizable bears_weak_memory others_hang_when_a_wave_stalls }
 }
 
 /// Looks for a planted bug; gives what was found and the number of schedules tried by then.
@@ -161,9 +177,7 @@ fn search(kind: QueueKind, plant: &'static str, memory: MemoryModel) -> Option<(
     let base = Campaign { plant: Some(plant), ..base(kind) };
     let mut tried = 0;
     for round in 0..10 {
-        for &slow_waves in
-            slow_waves(if kind == QueueKind::Gwfq { Progress::WaitFree } else { Progress::LockFree })
-        {
+        for &slow_waves in slow_waves(kind) {
             for (capacity, waves) in [(8, 3), (2, 3), (8, 2), (4, 3)] {
                 for model in MODELS {
                     for schedule in schedules(&base, model) {
@@ -189,15 +203,15 @@ fn are_found(kind: QueueKind, memory: MemoryModel, plants: &[&'static str]) {
             panic!("{kind}: the planted bug {plant} was not found under {memory:?} memory")
         });
         let first = found.lines().next().unwrap_or_default();
-        println!("{kind:15} {plant:22} within {tried:5} schedules: {first}");
+        println!("{kind:15} {plant:22} within {tried:6} schedules: {first}");
     }
 }
 
 #[test]
 fn planted_bugs_of_glfq_are_found() {
-    let ordering = ["relaxed_publication", "no_acquire_fence", "relaxed_tickets", "leader_only"];
+    let ordering = ["relaxed_install", "relaxed_take", "relaxed_tickets"];
     are_found(QueueKind::Glfq, MemoryModel::Weak, &ordering);
-    let tickets = ["same_ticket_twice", "dropped_ticket", "lap_ignored"];
+    let tickets = ["dropped_ticket", "lap_ignored"];
     are_found(QueueKind::Glfq, MemoryModel::Sequential, &tickets);
     let safety = ["occupant_stays_safe", "unsafe_slot_used", "threshold_not_raised", "small_threshold"];
     are_found(QueueKind::Glfq, MemoryModel::Sequential, &safety);
@@ -205,9 +219,18 @@ fn planted_bugs_of_glfq_are_found() {
 
 #[test]
 fn planted_bugs_of_gwfq_are_found() {
-    let tickets = ["slow_add_of_nothing", "add_confirmed_early", "request_not_checked", "narrow_laps"];
+    let tickets =
+        ["slow_add_of_nothing", "reused_ticket", "add_confirmed_early", "request_not_checked", "narrow_laps"];
     are_found(QueueKind::Gwfq, MemoryModel::Sequential, &tickets);
-    let slots = ["stale_note", "done_on_closed_slot", "owner_not_told"];
+    let slots = ["dropped_ticket", "closed_is_done", "stale_note", "owner_says_empty"];
     are_found(QueueKind::Gwfq, MemoryModel::Sequential, &slots);
     are_found(QueueKind::Gwfq, MemoryModel::Weak, &["request_relaxed"]);
+}
+
+#[test]
+fn planted_bugs_of_other_queues_are_found() {
+    are_found(QueueKind::GwfqYmc, MemoryModel::Sequential, &["missing_commit"]);
+    are_found(QueueKind::GwfqYmc, MemoryModel::Weak, &["relaxed_install"]);
+    are_found(QueueKind::Sfq, MemoryModel::Weak, &["relaxed_install", "relaxed_take"]);
+    are_found(QueueKind::Bwd, MemoryModel::Weak, &["relaxed_install"]);
 }

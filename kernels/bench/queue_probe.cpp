@@ -48,7 +48,12 @@ RQ_INLINE void enqueue_step(const QueueProbeParams &p, TheQueue::Handle &q, TheQ
     if (want) begin(r, id);
     edge(p);
     if (want) plain_store(p.payload + value, slot_word(id, below));
-    const QueueStatus status = TheQueue::enqueue(q, l, want, value);
+    QueueStatus status = TheQueue::enqueue(q, l, want, value);
+    for (u32 n = 0; n < p.repeats && wave_any(status == queue_busy); ++n) {
+        spin_hint();
+        const QueueStatus again = TheQueue::enqueue(q, l, status == queue_busy, value);
+        if (status == queue_busy) status = again;
+    }
     edge(p);
     if (want) end(r, status);
     if (want && status == queue_ok) owned = below;
@@ -60,7 +65,12 @@ RQ_INLINE void dequeue_step(const QueueProbeParams &p, TheQueue::Handle &q, TheQ
     if (want) begin(r, no_slot);
     edge(p);
     u32 value = 0;
-    const QueueStatus status = TheQueue::dequeue(q, l, want, value);
+    QueueStatus status = TheQueue::dequeue(q, l, want, value);
+    for (u32 n = 0; n < p.repeats && wave_any(status == queue_busy); ++n) {
+        spin_hint();
+        const QueueStatus again = TheQueue::dequeue(q, l, status == queue_busy, value);
+        if (status == queue_busy) status = again;
+    }
     if (want && status == queue_ok) {
         r.id = (u32)plain_load(p.payload + value);
         if (p.slots) {

@@ -234,7 +234,8 @@ impl Probe {
             slots: self.plan.slots.into(),
             fenced: self.plan.fenced.into(),
             slow_waves: self.plan.slow_waves,
-            reserved: 0,
+            // A lane may hold a ticket while it waits, so it has to come back.
+            repeats: u32::MAX,
         }
     }
 

@@ -85,6 +85,8 @@ fn main() {
 fn compile(out: &Path, library: &str, jobs: &[&Job], with_thunks: bool) {
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").opt_level(0).debug(false).define("RQ_SIM", None);
+    // Waiting operations come back to their caller soon.
+    build.define("RQ_TEST_POLLS", "16");
     jobs.iter().flat_map(|job| &job.headers).for_each(|folder| {
         build.include(folder);
     });

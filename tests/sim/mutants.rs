@@ -29,32 +29,43 @@ macro_rules! mutants {
 
 mutants! {
     "glfq" in "queue/order.h" {
-        "relaxed_publication": "release_payload() { fence<Order::release>(); }" => "release_payload() {}";
-        "no_acquire_fence": "acquire_payload() { fence<Order::acquire>(); }" => "acquire_payload() {}";
+        "relaxed_install": "#define RQ_PLANT none" => "#define RQ_PLANT relaxed_install";
+        "relaxed_take": "#define RQ_PLANT none" => "#define RQ_PLANT relaxed_take";
+        "dropped_ticket": "#define RQ_PLANT none" => "#define RQ_PLANT dropped_ticket";
         "relaxed_tickets":
             "constexpr Order ticket_rmw = Order::acq_rel;\nconstexpr Order ticket_load = Order::acquire;"
             => "constexpr Order ticket_rmw = Order::relaxed;\nconstexpr Order ticket_load = Order::relaxed;";
     }
     "glfq" in "queue/ring.h" {
-        // What the leader learns has to reach its wave.
-        "leader_only": "        wave_sync();\n        const u32 rank" => "        const u32 rank";
         "threshold_not_raised": "if (wave_lane() == 0) atomic_max<ticket_rmw>(threshold(q), to);" => "(void)q, (void)to;";
         "small_threshold": "2 * (u64)s.capacity + max_of(s.capacity, lanes) - 1" => "max_of(s.capacity, lanes) - s.capacity + 1";
-        "same_ticket_twice": "ticket = next(ticket_of(word), rank);" => "ticket = next(ticket_of(word), rank / 2);";
     }
     "glfq" in "queue/glfq.h" {
         // What a dequeuer owes to the enqueuer of its ticket.
-        "dropped_ticket": "if (closed == word) return false;" => "return false;";
         "occupant_stays_safe": ": word & ~safe;" => ": word;";
         "unsafe_slot_used": "if ((word & safe) == 0 &&" => "if (false &&";
         "lap_ignored": "if (ahead(q, word, ticket) == 0) {" => "if (!is_free(q, word)) {";
     }
+    "gwfq" in "queue/order.h" {
+        "dropped_ticket": "#define RQ_PLANT none" => "#define RQ_PLANT dropped_ticket";
+        "reused_ticket": "#define RQ_PLANT none" => "#define RQ_PLANT reused_ticket";
+        "closed_is_done": "#define RQ_PLANT none" => "#define RQ_PLANT closed_is_done";
+        "stale_note": "#define RQ_PLANT none" => "#define RQ_PLANT stale_note";
+        "owner_says_empty": "#define RQ_PLANT none" => "#define RQ_PLANT owner_says_empty";
+    }
+    "gwfq_ymc" in "queue/order.h" {
+        "missing_commit": "#define RQ_PLANT none" => "#define RQ_PLANT missing_commit";
+        "relaxed_install": "#define RQ_PLANT none" => "#define RQ_PLANT relaxed_install";
+    }
+    "sfq" in "queue/order.h" {
+        "relaxed_install": "#define RQ_PLANT none" => "#define RQ_PLANT relaxed_install";
+        "relaxed_take": "#define RQ_PLANT none" => "#define RQ_PLANT relaxed_take";
+    }
+    "bwd" in "queue/order.h" {
+        "relaxed_install": "#define RQ_PLANT none" => "#define RQ_PLANT relaxed_install";
+    }
     "gwfq" in "queue/gwfq.h" {
         "slow_add_of_nothing": "const u64 added = next(count, 1) << lane_bits;" => "const u64 added = count << lane_bits;";
-        "stale_note": "s.note = mine;" => "";
-        "done_on_closed_slot": "if (s.index != bottom(q)) finish(q, owner, ticket, seq);\n                return;"
-            => "finish(q, owner, ticket, seq);\n                return;";
-        "owner_not_told": "if (!s.enq) finish_for_owner(q, ticket, s.index);" => "";
         "add_confirmed_early": "distance(ticket_of(word), local_count(l)) > 0" => "true";
         "request_not_checked": "if (local_seq(l) != seq || (l & fin) != 0) return finished;" => "if ((l & fin) != 0) return finished;";
         "narrow_laps": "return (62 - index_bits(q)) / 2;" => "return 2;";
