@@ -13,9 +13,7 @@ pub struct Axis {
 }
 
 /// How light is carried: kernels/trace/integrator.h.
-pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "path"] };
-/// The tile queue: one header a value under kernels/queue, see select.h.
-pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq", "gwfq", "gwfq_ymc", "sfq"] };
+pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "shadowed", "path"] };
 /// Every queue, for programs that measure or judge them.
 pub const EVERY_QUEUE: Axis = Axis {
     name: "QUEUE",
@@ -31,6 +29,9 @@ pub const EVERY_QUEUE: Axis = Axis {
         "faa",
     ],
 };
+
+/// The queues that serve tiles: [`crate::queue::QueueKind::TILE_QUEUES`].
+pub const TILE_QUEUES: Axis = Axis { name: "QUEUE", values: &["glfq", "gwfq", "gwfq_ymc", "sfq"] };
 
 /// A source file with entry points.
 #[derive(Debug)]
@@ -63,7 +64,7 @@ pub static COMPACTION: Program = Program {
 pub static TILE_QUEUE: Program = Program {
     name: "tile_queue",
     file: "engine/tile_queue.cpp",
-    axes: &[&QUEUE, &INTEGRATOR],
+    axes: &[&TILE_QUEUES, &INTEGRATOR],
     kernels: &["queue_initialise", "tile_generate", "tile_trace"],
 };
 /// Scripted queue operations with a record of each, for the judges of histories.
@@ -74,8 +75,27 @@ pub static QUEUE_PROBE: Program = Program {
     kernels: &["probe_initialise", "probe"],
 };
 
+/// The rings of indices, of which two make a queue of payloads: kernels/queue/outer.h.
+pub const INDEX_RINGS: Axis = Axis { name: "QUEUE", values: &["glfq", "glfq_unbatched", "gwfq"] };
+/// The queue probe on queues of payloads, which can be full.
+pub static QUEUE_PROBE_OUTER: Program = Program {
+    name: "queue_probe_outer",
+    file: "bench/queue_probe_outer.cpp",
+    axes: &[&INDEX_RINGS],
+    kernels: &["probe_initialise", "probe"],
+};
+
+/// The platform's idioms one by one, for the tests of devices and compilers.
+pub static PROBE: Program = Program {
+    name: "probe",
+    file: "probe/probe.cpp",
+    axes: &[],
+    kernels: &["probe_tickets", "probe_cas", "probe_arithmetic"],
+};
+
 /// Every program.
-pub static PROGRAMS: &[&Program] = &[&QUEUE_PROBE];
+pub static PROGRAMS: &[&Program] =
+    &[&PROBE, &MEGAKERNEL, &COMPACTION, &TILE_QUEUE, &QUEUE_PROBE, &QUEUE_PROBE_OUTER];
 
 /// One variant of a program: what a compiler is given.
 #[derive(Clone, Debug)]

@@ -49,7 +49,8 @@ fn base(kind: QueueKind) -> Campaign {
 fn bound(campaign: &Campaign) -> u64 {
     // G-WFQ-YMC polls a cell 16 times, which takes two steps, before it closes it.
     let steps_of_a_round = if campaign.kind == QueueKind::GwfqYmc { 48 } else { 16 };
-    steps_of_a_round * (2 * campaign.capacity + u64::from(campaign.wave * campaign.waves))
+    let rings = if campaign.outer { 2 } else { 1 };
+    rings * steps_of_a_round * (2 * campaign.capacity + u64::from(campaign.wave * campaign.waves))
 }
 
 /// Random schedules, and ones with three changes of priority in the course of the run.
@@ -117,6 +118,27 @@ fn bears_weak_memory(kind: QueueKind) {
     under_all_schedules("weak memory, 2 waves of 32", wide, 0..runs / 30);
 }
 
+/// Two rings as a bounded queue of payloads: here FULL is judged too, and the payloads race if they can.
+fn holds_payloads(kind: QueueKind) {
+    let base = Campaign { slots: false, outer: true, ..base(kind) };
+    let weak = Options { memory: MemoryModel::Weak, ..base.sim };
+    for capacity in [2, 8] {
+        under_all_schedules(&format!("payloads, capacity {capacity}"), Campaign { capacity, ..base }, 0..120);
+        let campaign = Campaign { capacity, sim: weak, ..base };
+        under_all_schedules(&format!("payloads, capacity {capacity}, weak"), campaign, 0..60);
+    }
+}
+
+/// Cells are used once: when they are used up operations change nothing, and say so.
+#[test]
+fn used_up_pools_are_told() {
+    let queue = QueueOptions { pool_cells: Some(32), ..base(QueueKind::GwfqYmc).queue };
+    let campaign = Campaign { queue, ..base(QueueKind::GwfqYmc) };
+    let summary = campaign.run(0..2000).unwrap_or_else(|failure| panic!("{failure}"));
+    println!("{:15} {:28} {summary}", campaign.kind, "a pool of 32 cells");
+    assert!(summary.refused > 0);
+}
+
 /// Stops one wave after each number of moves in turn; the others shall finish, and rightly.
 fn others_finish_when_a_wave_stalls(kind: QueueKind) {
     let mut summary = Summary::default();
@@ -162,9 +184,9 @@ macro_rules! campaigns {
     )* };
 }
 campaigns! {
-    glfq: Glfq { is_linearizable bears_weak_memory others_finish_when_a_wave_stalls }
+    glfq: Glfq { is_linearizable bears_weak_memory holds_payloads others_finish_when_a_wave_stalls }
     glfq_unbatched: GlfqUnbatched { is_linearizable bears_weak_memory others_finish_when_a_wave_stalls }
-    gwfq: Gwfq { is_linearizable bears_weak_memory others_finish_when_a_wave_stalls }
+    gwfq: Gwfq { is_linearizable bears_weak_memory holds_payloads others_finish_when_a_wave_stalls }
     gwfq_ymc: GwfqYmc { is_linearizable bears_weak_memory others_finish_when_a_wave_stalls }
     sfq: Sfq { is_linearizable bears_weak_memory others_hang_when_a_wave_stalls }
     sfq_non_waiting: SfqNonWaiting { is_linearizable bears_weak_memory others_hang_when_a_wave_stalls }

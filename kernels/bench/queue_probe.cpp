@@ -8,8 +8,24 @@
 // payload would have, and in a history it tells apart the uses of a slot.
 #define RQ_COUNTERS 1
 #include "queue/select.h"
+#if RQ_PROBE_OUTER
+#include "queue/outer.h"
+#endif
 
 namespace rq {
+
+#if RQ_PROBE_OUTER
+struct ProbeQueue : Outer<TheQueue, u64> {
+    RQ_INLINE QueueStatus dequeue(Handle &q, Lane &l, bool want, u32 &value) {
+        u64 payload = 0;
+        const QueueStatus status = Outer::dequeue(q, l, want, payload);
+        value = (u32)payload;
+        return status;
+    }
+};
+#else
+typedef TheQueue ProbeQueue;
+#endif
 
 enum ProbeAction : u32 { probe_nothing = 0, probe_enqueue = 1, probe_dequeue = 2 };
 // Beyond QueueStatus: the operation has begun and not ended.
@@ -34,7 +50,7 @@ RQ_INLINE void end(ProbeRecord &r, u32 status) {
     r.status = status;
 }
 
-RQ_INLINE void enqueue_step(const QueueProbeParams &p, TheQueue::Handle &q, TheQueue::Lane &l, bool want, u32 id,
+RQ_INLINE void enqueue_step(const QueueProbeParams &p, ProbeQueue::Handle &q, ProbeQueue::Lane &l, bool want, u32 id,
                             u32 &owned, ProbeRecord &r) {
     u32 value = id, below = no_slot;
     if (want && p.slots) {
@@ -48,10 +64,10 @@ RQ_INLINE void enqueue_step(const QueueProbeParams &p, TheQueue::Handle &q, TheQ
     if (want) begin(r, id);
     edge(p);
     if (want) plain_store(p.payload + value, slot_word(id, below));
-    QueueStatus status = TheQueue::enqueue(q, l, want, value);
+    QueueStatus status = ProbeQueue::enqueue(q, l, want, value);
     for (u32 n = 0; n < p.repeats && wave_any(status == queue_busy); ++n) {
         spin_hint();
-        const QueueStatus again = TheQueue::enqueue(q, l, status == queue_busy, value);
+        const QueueStatus again = ProbeQueue::enqueue(q, l, status == queue_busy, value);
         if (status == queue_busy) status = again;
     }
     edge(p);
@@ -59,16 +75,16 @@ RQ_INLINE void enqueue_step(const QueueProbeParams &p, TheQueue::Handle &q, TheQ
     if (want && status == queue_ok) owned = below;
 }
 
-RQ_INLINE void dequeue_step(const QueueProbeParams &p, TheQueue::Handle &q, TheQueue::Lane &l, bool want,
+RQ_INLINE void dequeue_step(const QueueProbeParams &p, ProbeQueue::Handle &q, ProbeQueue::Lane &l, bool want,
                             u32 &owned, ProbeRecord &r) {
     if (!wave_any(want)) return;
     if (want) begin(r, no_slot);
     edge(p);
     u32 value = 0;
-    QueueStatus status = TheQueue::dequeue(q, l, want, value);
+    QueueStatus status = ProbeQueue::dequeue(q, l, want, value);
     for (u32 n = 0; n < p.repeats && wave_any(status == queue_busy); ++n) {
         spin_hint();
-        const QueueStatus again = TheQueue::dequeue(q, l, status == queue_busy, value);
+        const QueueStatus again = ProbeQueue::dequeue(q, l, status == queue_busy, value);
         if (status == queue_busy) status = again;
     }
     if (want && status == queue_ok) {
@@ -88,7 +104,7 @@ using namespace rq;
 
 // Makes the queue hold 0 .. fill-1, each the payload of itself.
 RQ_KERNEL(probe_initialise, QueueProbeParams) {
-    TheQueue::initialise(p.space, 0, global_thread(), grid_threads(), p.fill);
+    ProbeQueue::initialise(p.space, 0, global_thread(), grid_threads(), p.fill);
     for (u32 i = global_thread(); i < p.fill; i += grid_threads()) plain_store(p.payload + i, (u64)i);
 }
 
@@ -96,8 +112,8 @@ RQ_KERNEL(probe, QueueProbeParams) {
     const u32 me = global_thread();
     QueueSpace space = p.space;
     if (p.slow_waves >> (global_wave() % 32) & 1) space.patience = 0;
-    TheQueue::Handle q = TheQueue::at(space, 0);
-    TheQueue::Lane l = TheQueue::lane(space, me);
+    ProbeQueue::Handle q = ProbeQueue::at(space, 0);
+    ProbeQueue::Lane l = ProbeQueue::lane(space, me);
     u32 owned = no_slot;
     if (p.slots) {
         for (u32 slot = p.fill + me; slot < p.space.capacity; slot += grid_threads()) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #define RQ_INLINE static inline __attribute__((always_inline))
+#define RQ_METHOD inline __attribute__((always_inline))
 #define RQ_NOINLINE static __attribute__((noinline))
 #define RQ_UNROLL
 #define RQ_UNROLL_BY(n)
@@ -159,6 +160,7 @@ RQ_INLINE float divide(float a, float b) { return a / b; }
 RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 // To the nearest integer, ties to even; 0 <= f < 2^32.
 RQ_INLINE u32 round_to_u32(float f) { return (u32)(i64)__builtin_rintf(f); }
+RQ_INLINE float abs_of(float a) { return __builtin_fabsf(a); }
 RQ_INLINE u32 as_bits(float f) { return (u32)sim_bits(f); }
 RQ_INLINE float as_float(u32 u) { return sim_value<float>(u); }
 

@@ -5,7 +5,7 @@ use super::history::{Action, Operation, Outcome};
 use crate::device::{Buffer, Device, Kernel, Shape, launch};
 use crate::error::Result;
 use crate::layout::{ProbeRecord, QueueProbeParams, QueueSpace};
-use crate::programs::QUEUE_PROBE;
+use crate::programs::{Program, QUEUE_PROBE, QUEUE_PROBE_OUTER};
 use std::sync::Arc;
 
 /// What the lanes of a launch shall do.
@@ -84,7 +84,20 @@ impl ProbeKernels {
     /// # Errors
     /// The device's, if they do not compile.
     pub fn new(device: &Arc<dyn Device>, layout: &QueueLayout) -> Result<Self> {
-        let unit = QUEUE_PROBE.unit(&[layout.kind().axis_value()]);
+        Self::of(device, &QUEUE_PROBE, layout)
+    }
+
+    /// Those for a queue of payloads, laid out by [`QueueLayout::outer`]. It starts empty, and the plan has no
+    /// `slots`, which it would hide.
+    ///
+    /// # Errors
+    /// The device's, if they do not compile.
+    pub fn outer(device: &Arc<dyn Device>, layout: &QueueLayout) -> Result<Self> {
+        Self::of(device, &QUEUE_PROBE_OUTER, layout)
+    }
+
+    fn of(device: &Arc<dyn Device>, program: &'static Program, layout: &QueueLayout) -> Result<Self> {
+        let unit = program.unit(&[layout.kind().axis_value()]);
         let kernel = |name| device.kernel(&unit, name);
         Ok(ProbeKernels { initialise: kernel("probe_initialise")?, probe: kernel("probe")? })
     }

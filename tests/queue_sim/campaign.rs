@@ -33,6 +33,8 @@ pub struct Campaign {
     pub length: u32,
     pub roles: Roles,
     pub slots: bool,
+    /// Two rings that make a queue of payloads, which can be full.
+    pub outer: bool,
     pub fenced: bool,
     pub queue: QueueOptions,
     pub sim: Options,
@@ -104,6 +106,7 @@ impl Campaign {
             length: 8,
             roles: Roles::Balanced,
             slots: true,
+            outer: false,
             fenced: true,
             queue: QueueOptions::default(),
             sim: Options { max_steps: 10_000_000, ..Options::default() },
@@ -133,10 +136,11 @@ impl Campaign {
 
     fn probe(&self, sim: &Arc<SimDevice>, seed: u64) -> Probe {
         let lanes = self.wave * self.waves;
-        let layout =
-            QueueLayout::new(self.kind, self.capacity, 1, lanes, lanes, &self.queue).expect("sizes that fit");
+        let layout = if self.outer { QueueLayout::outer } else { QueueLayout::new };
+        let layout = layout(self.kind, self.capacity, 1, lanes, lanes, &self.queue).expect("sizes that fit");
         let device: Arc<dyn Device> = sim.clone();
         let kernels = match self.plant {
+            None if self.outer => ProbeKernels::outer(&device, &layout).expect("compiled in"),
             None => ProbeKernels::new(&device, &layout).expect("compiled in"),
             Some(plant) => {
                 let unit = format!("{}_{plant}", self.kind.axis_value());

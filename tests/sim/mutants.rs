@@ -68,7 +68,7 @@ mutants! {
         "slow_add_of_nothing": "const u64 added = next(count, 1) << lane_bits;" => "const u64 added = count << lane_bits;";
         "add_confirmed_early": "distance(ticket_of(word), local_count(l)) > 0" => "true";
         "request_not_checked": "if (local_seq(l) != seq || (l & fin) != 0) return finished;" => "if ((l & fin) != 0) return finished;";
-        "narrow_laps": "return (62 - index_bits(q)) / 2;" => "return 2;";
+        "narrow_laps": "return (62 - index_bits(q)) / 2;" => "return (void)q, 2;";
         "request_relaxed": "atomic_store<Order::release>(record(q, me, request_word), request);"
             => "atomic_store(record(q, me, request_word), request);";
     }

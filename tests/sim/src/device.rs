@@ -42,6 +42,7 @@ impl SimDevice {
             arch: "sim".into(),
             wave_size,
             compute_units: options.resident,
+            clock_mhz: 1,
             memory: 1 << 32,
             driver: String::new(),
             compiler: "C++ compiler of the build".into(),

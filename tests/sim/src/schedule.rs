@@ -3,6 +3,9 @@
 use crate::options::Schedule;
 use crate::rng::Rng;
 
+/// Moves in a row after which a wave falls back: it may be waiting for another in a loop without a spin hint.
+const LONGEST_STREAK: u64 = 5000;
+
 /// The chooser.
 pub struct Priorities {
     schedule: Schedule,
@@ -12,6 +15,8 @@ pub struct Priorities {
     changes: Vec<u64>,
     moves: u64,
     lowest: i64,
+    /// The wave that moved last, and how often in a row.
+    streak: (usize, u64),
 }
 
 impl Priorities {
@@ -24,7 +29,7 @@ impl Priorities {
             changes = (0..count).map(|_| rng.below(horizon)).collect();
             changes.sort_unstable_by(|a, b| b.cmp(a));
         }
-        Priorities { schedule, priority, changes, moves: 0, lowest: 0 }
+        Priorities { schedule, priority, changes, moves: 0, lowest: 0, streak: (0, 0) }
     }
 
     /// One of `runnable`, which is not empty.
@@ -47,7 +52,13 @@ impl Priorities {
         while self.changes.pop_if(|at| *at <= self.moves).is_some() {
             self.fall_back(self.highest(runnable));
         }
-        self.highest(runnable)
+        let highest = self.highest(runnable);
+        let (last, count) = self.streak;
+        self.streak = (highest, if highest == last { count + 1 } else { 1 });
+        if self.streak.1 > LONGEST_STREAK {
+            self.fall_back(highest);
+        }
+        highest
     }
 
     fn highest(&self, runnable: &[usize]) -> usize {
