@@ -423,8 +423,8 @@ layout! {
         pub parked: u32,
         /// Adaptive policy: lane-steps that a refill costs.
         pub refill_price: u32,
-        /// Unused.
-        pub reserved: u32,
+        /// Adaptive policy: samples that every pixel has when the pass begins; 0xffffffff: each has its own number.
+        pub known_samples: u32,
     }
 
     /// What the queue probe writes down about one operation.

@@ -78,28 +78,37 @@ RQ_INLINE u32 tile_with_primaries(const TileParams &p, u32 start) {
     });
 }
 
-// A chunk of primaries, a pixel a lane, of `tile` or of another that has some left. False: none are left.
-RQ_INLINE bool take_primaries(const TileParams &p, u32 &tile, Held &h) {
-    const u32 tiles = (u32)tile_count(p);
-    for (;;) {
+// The slots of a tile that a wave has taken to hand out, a pixel a lane at a time. Several at once, since the
+// counter that they are taken from is far away.
+struct Grab {
+    u32 tile, next, end;
+};
+constexpr u32 grab_turns = wave_size_is_one ? 32 : 4;
+
+// A chunk of primaries for all lanes, of the wave's tile or of another that has some left. False: none are left.
+RQ_INLINE bool take_primaries(const TileParams &p, Grab &grab, Held &h) {
+    while (grab.next >= grab.end) {
+        const u32 size = grab_turns * wave_size();
         u32 first = 0;
-        if (wave_lane() == 0) first = atomic_add(p.given + tile, wave_size());
+        if (wave_lane() == 0) first = atomic_add(p.given + grab.tile, size);
         first = wave_broadcast(first, 0);
         if (first < p.tile_slots) {
-            const u32 slot = first + wave_lane();
-            const Place place = slot_place(p, tile, slot);
-            const u32 pixel = slot < p.tile_slots ? pixel_at(p.scene, place) : no_pixel;
-            if (pixel == no_pixel) return true;
-            const u32 sample = p.film.counts[pixel];
-            if (sample < p.samples) h = Held{primary_path(p.scene, place, sample), pack_place(place)};
-            return true;
-        }
-        tile = tile_with_primaries(p, tile);
-        if (tile == tiles) {
-            tile = 0;
-            return false;
+            grab.next = first;
+            grab.end = min_of(first + size, p.tile_slots);
+        } else {
+            const u32 found = tile_with_primaries(p, grab.tile);
+            if (found == (u32)tile_count(p)) return false;
+            grab.tile = found;
         }
     }
+    const u32 slot = grab.next + wave_lane();
+    const Place place = slot_place(p, grab.tile, slot);
+    const u32 pixel = slot < grab.end ? pixel_at(p.scene, place) : no_pixel;
+    grab.next += wave_size();
+    if (pixel == no_pixel) return true;
+    const u32 sample = p.known_samples != ~0u ? p.known_samples : p.film.counts[pixel];
+    if (sample < p.samples) h = Held{primary_path(p.scene, place, sample), pack_place(place)};
+    return true;
 }
 
 // Rays for idle lanes from the tiles' queues. False: they are empty.
@@ -143,6 +152,7 @@ RQ_KERNEL_BOUNDS(adaptive_trace, TileParams, 256, RQ_TRACE_BLOCKS) {
         auto lane = TheQueue::lane(p.space, global_thread());
         const u64 start = device_ticks();
         u32 tile = (u32)((u64)global_wave() * tile_count(p) / grid_waves());
+        Grab grab{tile, 0, 0};
         Stash stash = Stash::of_this_wave(p);
         Held held{};
         held.where = no_pixel;
@@ -160,7 +170,7 @@ RQ_KERNEL_BOUNDS(adaptive_trace, TileParams, 256, RQ_TRACE_BLOCKS) {
                     parked = take_parked(p, lane, tile, held);
                 } else if (primaries && idle > 0) {
                     stash.take_all(held, live);
-                    primaries = take_primaries(p, tile, held);
+                    primaries = take_primaries(p, grab, held);
                     if (!primaries) stash.refill(held);
                 }
                 live = wave_ballot(held.where != no_pixel);
@@ -175,10 +185,16 @@ RQ_KERNEL_BOUNDS(adaptive_trace, TileParams, 256, RQ_TRACE_BLOCKS) {
                     held.where = no_pixel;
             }
         }
+        // The slice is over: everything that this wave still has goes into the queues.
         while (wave_any(held.where != no_pixel) || stash.count > 0) {
             park(p, lane, held);
             held.where = no_pixel;
             stash.refill(held);
+        }
+        while (grab.next < grab.end) {
+            take_primaries(p, grab, held);
+            park(p, lane, held);
+            held.where = no_pixel;
         }
         flush(p.counters, tally);
     });

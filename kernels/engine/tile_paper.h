@@ -31,10 +31,6 @@ RQ_INLINE bool advance(const TileParams &p, const S &scene, u64 slot, Place plac
     return true;
 }
 
-// Waves that start on one tile: enough that the rays of all tiles in work stay in the GPU's cache between one
-// bounce and the next.
-constexpr u32 waves_a_tile = wave_size_is_one ? 1 : 16;
-
 // A ray that its queue will not take (a pool that is used up) stays with its lane, which goes on with it; at the
 // end of a slice the host finds it in its slot.
 RQ_KERNEL_BOUNDS(paper_trace, TileParams, 256, RQ_TRACE_BLOCKS) {
@@ -43,7 +39,7 @@ RQ_KERNEL_BOUNDS(paper_trace, TileParams, 256, RQ_TRACE_BLOCKS) {
         auto lane = TheQueue::lane(p.space, global_thread());
         const u64 start = device_ticks();
         const u32 tiles = (u32)tile_count(p);
-        u32 tile = global_wave() / waves_a_tile % tiles;
+        u32 tile = (u32)((u64)global_wave() * tiles / grid_waves());
         auto queue = TheQueue::at(p.space, tile);
         u32 number = 0;
         bool holds = false;

@@ -83,6 +83,8 @@ pub(crate) struct TileQueue {
     pace: Pace,
     /// Samples that each pixel shall have when the pass is over.
     upto: u32,
+    /// Samples that each pixel has when it begins.
+    known_samples: u32,
     work: Work,
     /// Rays and samples when the last slice was over.
     rays: u64,
@@ -139,6 +141,7 @@ impl TileQueue {
             layout,
             pace: Pace::new(&**device),
             upto: 0,
+            known_samples: 0,
             work: Work::None,
             rays: 0,
             finished: 0,
@@ -171,7 +174,7 @@ impl TileQueue {
             stash_offset: self.stash_offset,
             parked: u32::from(self.work != Work::None || self.policy == Policy::Paper),
             refill_price: refill_price(target),
-            reserved: 0,
+            known_samples: self.known_samples,
         }
     }
 
@@ -187,12 +190,13 @@ impl TileQueue {
     }
 
     /// Begins a pass: the samples that it adds, and the policy's way to hand them out.
-    fn begin_pass(&mut self, target: &Target, paths: u64) -> Result<()> {
+    fn begin_pass(&mut self, target: &Target, paths: u64, limited: bool) -> Result<()> {
         let samples = match self.policy {
             Policy::Paper => u64::from(target.samples),
             // As many in one go as the budget has room for: the film is then touched once.
             Policy::Adaptive => u64::from(self.upto).saturating_add((paths / target.film.pixels).max(1)),
         };
+        self.known_samples = self.upto;
         self.upto = samples.min(target.samples.into()) as u32;
         match self.policy {
             Policy::Paper => {
@@ -203,7 +207,8 @@ impl TileQueue {
             }
             Policy::Adaptive => {
                 self.given.zero()?;
-                self.fill_queues(target, 0)
+                // Without a limit no ray is ever parked.
+                if limited { self.fill_queues(target, 0) } else { Ok(()) }
             }
         }
     }
@@ -239,7 +244,7 @@ impl Engine for TileQueue {
         let paths = self.pace.begin(budget);
         if self.work == Work::None {
             timeline.enter(&target.device, Phase::Generate)?;
-            self.begin_pass(target, paths)?;
+            self.begin_pass(target, paths, budget.is_some())?;
         } else if self.work == Work::InSlots {
             timeline.enter(&target.device, Phase::Trace)?;
             self.fill_queues(target, self.tiling.slots)?;
