@@ -358,6 +358,12 @@ fn an_enqueue_into_a_closed_slot_is_caught() {
 }
 
 #[test]
+fn a_forgotten_note_is_caught() {
+    let crowd = |capacity, patience| Case { threads: 8, ..tokens(QueueKind::Gwfq, capacity, patience) };
+    plant("stale_note", &["-DRQ_TEST_YIELDS=4"], &[crowd(4, 0), crowd(8, 0), crowd(4, 1)]);
+}
+
+#[test]
 fn a_dequeuer_that_overlooks_its_value_is_caught() {
     plant("owner_says_empty", &[YIELDS], &[tokens(QueueKind::Gwfq, 2, 0), tokens(QueueKind::Gwfq, 4, 1)]);
 }
