@@ -32,13 +32,20 @@ fn main() {
     }
     let names: Vec<_> = builds.iter().map(|b| b.0).collect();
     fs::write(out.join("cpu_kernels.rs"), cpu_table(&names, &units)).expect("OUT_DIR is writable");
-    let commit = std::process::Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output();
-    let commit = commit
-        .ok()
-        .filter(|o| o.status.success())
-        .map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
-    println!("cargo::rustc-env=RAYQ_COMMIT={}", commit.unwrap_or_else(|| "unknown".into()));
-    println!("cargo::rerun-if-changed=.git/HEAD");
+    println!(
+        "cargo::rustc-env=RAYQ_COMMIT={}",
+        git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or("unknown".into())
+    );
+    // A file that is not there, as in a worktree or an unpacked archive, would mean building anew every time.
+    if let Some(head) = git(&["rev-parse", "--git-path", "HEAD"]).filter(|head| Path::new(head).exists()) {
+        println!("cargo::rerun-if-changed={head}");
+    }
+}
+
+/// What git says in one line; nothing without git or outside a repository.
+fn git(arguments: &[&str]) -> Option<String> {
+    let output = std::process::Command::new("git").args(arguments).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// Writes sources.rs: (path under kernels/, text) of every kernel file.

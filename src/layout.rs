@@ -1,6 +1,6 @@
 //! The structures that host and kernels share, declared once.
 //!
-//! [`layout!`] makes each a `#[repr(C)]` Rust type and remembers its C++ form; the build script compiles this
+//! `layout!` makes each a `#[repr(C)]` Rust type and remembers its C++ form; the build script compiles this
 //! very file, prints [`header`] and gives it to every kernel compiler as `layout.h`, with a `static_assert`
 //! for each size and offset as Rust sees them. Sizes are the same on every target: only fixed-width numbers,
 //! arrays of them, and 64-bit device addresses.
@@ -19,7 +19,7 @@ macro_rules! scalar {
         fn member(name: &str) -> String { format!("{} {name}", $c) }
     })* };
 }
-scalar!(u32 => "u32", u64 => "u64", i64 => "i64", f32 => "float");
+scalar!(u8 => "u8", u32 => "u32", u64 => "u64", i64 => "i64", f32 => "float");
 
 impl<T: CType, const N: usize> CType for [T; N] {
     fn member(name: &str) -> String {
@@ -123,8 +123,16 @@ macro_rules! layout {
 }
 
 layout! {
-    /// Eight spheres side by side, so that a CPU tests them in one go and a GPU loads four in one access.
-    /// Places beyond the last sphere have `r2` = -1, which no ray can hit.
+    /// A sphere as the wide devices test it: one 16-byte access. See kernels/trace/intersect.h for `reach`.
+    pub struct SphereTest {
+        /// Centre.
+        pub centre: [f32; 3],
+        /// Radius squared less the centre's square, a little enlarged.
+        pub reach: f32,
+    }
+
+    /// Eight spheres side by side, as the CPU tests them: all at once. Places beyond the last sphere have a
+    /// `reach` that no ray attains.
     pub struct SphereBatch {
         /// Centres, x.
         pub x: [f32; 8],
@@ -132,8 +140,8 @@ layout! {
         pub y: [f32; 8],
         /// Centres, z.
         pub z: [f32; 8],
-        /// Radii squared.
-        pub r2: [f32; 8],
+        /// As in `SphereTest`.
+        pub reach: [f32; 8],
     }
 
     /// What shading asks of a sphere once it is hit.
@@ -178,9 +186,11 @@ layout! {
 
     /// Everything a ray asks of a scene; travels by value with each launch.
     pub struct SceneView {
-        /// Spheres in batches of eight.
-        pub spheres: Ptr<SphereBatch>,
-        /// Per sphere, in the order of the batches.
+        /// Spheres, for wide devices.
+        pub spheres: Ptr<SphereTest>,
+        /// The same spheres in batches of eight, for the CPU.
+        pub sphere_batches: Ptr<SphereBatch>,
+        /// Per sphere, what shading asks.
         pub sphere_shades: Ptr<SphereShade>,
         /// Planes.
         pub planes: Ptr<Plane>,
@@ -190,8 +200,8 @@ layout! {
         pub materials: Ptr<Material>,
         /// Lights of the whitted integrator.
         pub lights: Ptr<Light>,
-        /// Length of `spheres`.
-        pub sphere_batches: u32,
+        /// Number of spheres.
+        pub sphere_count: u32,
         /// Length of `planes`.
         pub plane_count: u32,
         /// Length of `lights`.
@@ -236,8 +246,12 @@ layout! {
         pub film_scale: f32,
         /// Contributions above this many units are clamped and counted.
         pub film_limit: f32,
-        /// Unused; keeps the size a multiple of 16.
-        pub reserved: [u32; 3],
+        /// Two over the image's height: a pixel's size on the image plane.
+        pub pixel_size: f32,
+        /// Length of `materials`.
+        pub material_count: u32,
+        /// 1: launches have room for a copy of the scene in on-chip memory.
+        pub on_chip: u32,
     }
 
     /// The exact film: fixed-point sums in three planes of `pixels`, and the samples each pixel has finished.
@@ -267,6 +281,22 @@ layout! {
         pub pixel: Ptr<u32>,
         /// Slots in each plane.
         pub capacity: u64,
+    }
+
+    /// A launch of one of the kernels of kernels/probe.
+    pub struct ProbeParams {
+        /// Tickets given out.
+        pub counter: Ptr<u64>,
+        /// `count` words.
+        pub slots: Ptr<u64>,
+        /// `count` numbers.
+        pub values: Ptr<f32>,
+        /// Length of the arrays.
+        pub count: u64,
+        /// Factor of the arithmetic.
+        pub factor: f32,
+        /// Unused; keeps the size a multiple of 8.
+        pub reserved: u32,
     }
 
     /// The megakernel's launch.
@@ -303,18 +333,18 @@ layout! {
         pub count: Ptr<u32>,
         /// How many survive (one word).
         pub next_count: Ptr<u32>,
-        /// Scan form: one survivor mask a 64 rays.
-        pub masks: Ptr<u64>,
-        /// Scan form: survivors of each block's stretch, then their exclusive sums.
-        pub block_sums: Ptr<u32>,
+        /// Scan form: 1 for each ray that goes on.
+        pub flags: Ptr<u8>,
+        /// Scan form: survivors of each stretch of rays, then where they start.
+        pub sums: Ptr<u32>,
         /// First chunk (8x4 pixels) of this batch.
         pub first_chunk: u64,
         /// Chunks in this batch.
         pub chunks: u64,
         /// The sample that the batch adds to each pixel that lacks it.
         pub sample: u32,
-        /// Length of `block_sums`.
-        pub blocks: u32,
+        /// Unused.
+        pub reserved: u32,
     }
 
     /// Where the queues of one launch live. Words per queue and per lane are the queue kind's own (src/queue).
@@ -371,8 +401,6 @@ layout! {
         pub rays: RayStore,
         /// One queue a tile.
         pub space: QueueSpace,
-        /// Per tile: pixels that still lack samples (paper policy's end test).
-        pub alive: Ptr<u32>,
         /// Device ticks after which waves park their rays and return; 0: no limit.
         pub budget_ticks: u64,
         /// Tiles across the image.

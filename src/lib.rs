@@ -4,11 +4,16 @@
 //! [`engine`] traces the scene in one of three ways into the same [`film`], [`queue`] describes the queues that
 //! the kernels use, [`programs`] lists the kernels and [`layout`] what host and kernels share.
 
+pub mod bench;
+pub mod cli;
 pub mod device;
+pub mod engine;
 pub mod error;
+pub mod film;
 pub mod layout;
 pub mod programs;
 pub mod queue;
+pub mod scene;
 
 /// Every kernel source file: (path under kernels/, text), `layout.h` included.
 pub static KERNEL_SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));

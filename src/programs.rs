@@ -13,7 +13,7 @@ pub struct Axis {
 }
 
 /// How light is carried: kernels/trace/integrator.h.
-pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "path"] };
+pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "shadowed", "path"] };
 /// The tile queue: one header a value under kernels/queue, see select.h.
 pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq", "gwfq", "gwfq_ymc", "sfq"] };
 /// Every queue, for programs that measure or judge them.
@@ -67,8 +67,16 @@ pub static TILE_QUEUE: Program = Program {
     kernels: &["queue_initialise", "tile_generate", "tile_trace"],
 };
 
+/// The platform's idioms one by one, for the tests of devices and compilers.
+pub static PROBE: Program = Program {
+    name: "probe",
+    file: "probe/probe.cpp",
+    axes: &[],
+    kernels: &["probe_tickets", "probe_cas", "probe_arithmetic"],
+};
+
 /// Every program.
-pub static PROGRAMS: &[&Program] = &[];
+pub static PROGRAMS: &[&Program] = &[&PROBE, &MEGAKERNEL, &COMPACTION, &TILE_QUEUE];
 
 /// One variant of a program: what a compiler is given.
 #[derive(Clone, Debug)]

@@ -16,7 +16,6 @@ RQ_INLINE bool wave_any(bool p) { return wave_ballot(p) != 0; }
 // Written so that NaN in the first argument gives the second, on every target.
 template <class T> RQ_INLINE T min_of(T a, T b) { return a < b ? a : b; }
 template <class T> RQ_INLINE T max_of(T a, T b) { return a > b ? a : b; }
-RQ_INLINE float abs_of(float a) { return as_float(as_bits(a) & 0x7fffffffu); }
 
 // Sum of a 32-bit value over the wave, in every lane. All lanes call.
 RQ_INLINE u32 wave_sum(u32 v) {
@@ -39,5 +38,24 @@ RQ_INLINE Items my_items(u64 n) {
     return Items{global_thread(), n, grid_threads()};
 #endif
 }
+
+// The stretches of items that this wave handles: lane l of it takes item first + l of each, if below `end`.
+// All lanes run the loop equally often, as wave operations in it need.
+RQ_INLINE Items my_wave_items(u64 n) {
+    Items items = my_items(n);
+    items.first -= wave_lane();
+    return items;
+}
+// The numbers in [0, n) that this wave handles as a whole.
+RQ_INLINE Items my_wave_numbers(u64 n) {
+#if RQ_TARGET_CPU
+    return my_items(n);
+#else
+    return Items{global_wave(), n, grid_waves()};
+#endif
+}
+
+// Four floats in one access from memory that no launch writes; `p` is aligned to 16.
+RQ_INLINE Float4 load_constant4(const float *p) { return load_constant(reinterpret_cast<const Float4 *>(p)); }
 
 }  // namespace rq

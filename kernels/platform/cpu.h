@@ -4,8 +4,12 @@
 #pragma once
 
 #define RQ_INLINE static inline __attribute__((always_inline))
+#define RQ_METHOD inline __attribute__((always_inline))
 #define RQ_NOINLINE static __attribute__((noinline))
 #define RQ_UNROLL
+// A lane is a whole core: it tests eight spheres at once.
+#define RQ_LANE_TESTS_EIGHT 1
+#define RQ_UNROLL_BY(n)
 #define RQ_NO_UNROLL
 #define RQ_PASTE2(a, b) a##_##b
 #define RQ_PASTE(a, b) RQ_PASTE2(a, b)
@@ -31,6 +35,9 @@ RQ_INLINE u32 thread_in_block() { return 0; }
 RQ_INLINE u32 block_index() { return rq_cpu_place.block; }
 RQ_INLINE u32 block_threads() { return 1; }
 RQ_INLINE u32 block_count() { return rq_cpu_place.blocks; }
+
+// Whether a wave is one lane, known when the kernel is compiled.
+constexpr bool wave_size_is_one = true;
 
 // ---- waves of one lane
 RQ_INLINE constexpr u32 wave_size() { return 1; }
@@ -69,6 +76,8 @@ template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE 
 template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_exchange(T *p, T v) {
     return __atomic_exchange_n(p, v, c11(O));
 }
+// Adds without asking what was there.
+RQ_INLINE void reduce_add(u64 *p, u64 v) { atomic_add(p, v); }
 // Returns the value found; it equals `expected` iff `desired` was stored.
 template <Order O = Order::relaxed, Scope S = Scope::device, class T>
 RQ_INLINE T atomic_cas(T *p, T expected, T desired) {
@@ -99,10 +108,16 @@ RQ_INLINE u64 device_ticks() { return rq_cpu_ticks(); }
 RQ_INLINE void block_barrier() {}
 template <class T> RQ_INLINE T *shared_memory() { return static_cast<T *>(rq_cpu_place.shared); }
 
+RQ_INLINE Float4 load_constant(const Float4 *p) { return *p; }
+
 // ---- arithmetic with one IEEE rounding
 RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
+RQ_INLINE float reciprocal(float a) { return 1.0f / a; }
 RQ_INLINE float divide(float a, float b) { return a / b; }
 RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+// To the nearest integer, ties to even; 0 <= f < 2^32.
+RQ_INLINE u32 round_to_u32(float f) { return (u32)(i64)__builtin_rintf(f); }
+RQ_INLINE float abs_of(float a) { return __builtin_fabsf(a); }
 RQ_INLINE u32 as_bits(float f) {
     u32 u;
     __builtin_memcpy(&u, &f, 4);

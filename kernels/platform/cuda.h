@@ -4,9 +4,15 @@
 // for shared memory. `volatile` and the memory clobber keep the compiler from moving accesses across.
 #pragma once
 
+// NVRTC 12 has no __builtin_offsetof; this is the intrinsic that its own headers make offsetof of.
+#define __builtin_offsetof(T, member) __INTADDR__(&((T *)0)->member)
+
 #define RQ_INLINE static __device__ __forceinline__
+#define RQ_METHOD __device__ __forceinline__
 #define RQ_NOINLINE static __device__ __noinline__
 #define RQ_UNROLL _Pragma("unroll")
+#define RQ_PRAGMA(text) _Pragma(#text)
+#define RQ_UNROLL_BY(n) RQ_PRAGMA(unroll n)
 #define RQ_NO_UNROLL _Pragma("unroll 1")
 #ifndef RQ_BLOCK_THREADS
 #define RQ_BLOCK_THREADS 256
@@ -23,6 +29,9 @@ RQ_INLINE u32 thread_in_block() { return threadIdx.x; }
 RQ_INLINE u32 block_index() { return blockIdx.x; }
 RQ_INLINE u32 block_threads() { return blockDim.x; }
 RQ_INLINE u32 block_count() { return gridDim.x; }
+
+// Whether a wave is one lane, known when the kernel is compiled.
+constexpr bool wave_size_is_one = false;
 
 // ---- waves: a warp of 32. Every function here is called by all lanes of the wave together.
 constexpr u32 full_warp = 0xffffffffu;
@@ -74,6 +83,11 @@ RQ_PTX_RMW(atomic_and, "and", u32, "b32", "r")
 RQ_PTX_RMW(atomic_exchange, "exch", u32, "b32", "r")
 RQ_PTX_RMW(atomic_max, "max", u32, "u32", "r")
 #undef RQ_PTX_RMW
+
+// Adds without asking what was there.
+RQ_INLINE void reduce_add(u64 *p, u64 v) {
+    asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "l"(v) : "memory");
+}
 
 // Returns the value found; it equals `expected` iff `desired` was stored.
 #define RQ_PTX_CAS(T, ty, reg)                                                                               \
@@ -142,10 +156,39 @@ template <class T> RQ_INLINE T *shared_memory() {
     return reinterpret_cast<T *>(rq_dynamic_shared);
 }
 
+RQ_INLINE Float4 load_constant(const Float4 *p) {
+    const float4 v = __ldg(reinterpret_cast<const float4 *>(p));
+    return Float4{v.x, v.y, v.z, v.w};
+}
+
 // ---- arithmetic with one IEEE rounding
-RQ_INLINE float sqrt_exact(float a) { return __fsqrt_rn(a); }
-RQ_INLINE float divide(float a, float b) { return __fdiv_rn(a, b); }
+//
+// The compiler's own forms branch to a subroutine for operands near the ends of the exponent range, which
+// costs every kernel registers. These are the forms without: correctly rounded for operands and results of
+// magnitude 2^-100 .. 2^100 (and a dividend of zero), which is what callers must keep to. The root and the
+// reciprocal refine the hardware's approximation by one step; tools/gpu-check.sh compares them with the CPU's for every
+// significand. The quotient follows Markstein (IBM J. Res. Dev. 34, 1990): from a correctly rounded reciprocal
+// and a quotient off by at most one ulp, one residual step gives the correctly rounded quotient.
+RQ_INLINE float sqrt_exact(float a) {
+    float r;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    const float s = a * r;
+    return __fmaf_rn(__fmaf_rn(-s, s, a), 0.5f * r, s);
+}
+RQ_INLINE float reciprocal(float a) {
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return __fmaf_rn(__fmaf_rn(-a, r, 1.0f), r, r);
+}
+RQ_INLINE float divide(float a, float b) {
+    const float r = reciprocal(b), q = a * r;
+    const float near = __fmaf_rn(__fmaf_rn(-b, q, a), r, q);
+    return __fmaf_rn(__fmaf_rn(-b, near, a), r, near);
+}
 RQ_INLINE float fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+// To the nearest integer, ties to even; 0 <= f < 2^32.
+RQ_INLINE u32 round_to_u32(float f) { return __float2uint_rn(f); }
+RQ_INLINE float abs_of(float a) { return fabsf(a); }
 RQ_INLINE u32 as_bits(float f) { return __float_as_uint(f); }
 RQ_INLINE float as_float(u32 u) { return __uint_as_float(u); }
 

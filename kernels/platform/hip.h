@@ -15,8 +15,11 @@
 #endif
 
 #define RQ_INLINE static __device__ inline __attribute__((always_inline))
+#define RQ_METHOD __device__ inline __attribute__((always_inline))
 #define RQ_NOINLINE static __device__ __attribute__((noinline))
 #define RQ_UNROLL _Pragma("unroll")
+#define RQ_PRAGMA(text) _Pragma(#text)
+#define RQ_UNROLL_BY(n) RQ_PRAGMA(unroll n)
 #define RQ_NO_UNROLL _Pragma("nounroll")
 #ifndef RQ_BLOCK_THREADS
 #define RQ_BLOCK_THREADS 256
@@ -33,6 +36,9 @@ RQ_INLINE u32 thread_in_block() { return __builtin_amdgcn_workitem_id_x(); }
 RQ_INLINE u32 block_index() { return __builtin_amdgcn_workgroup_id_x(); }
 RQ_INLINE u32 block_threads() { return __builtin_amdgcn_workgroup_size_x(); }
 RQ_INLINE u32 block_count() { return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(); }
+
+// Whether a wave is one lane, known when the kernel is compiled.
+constexpr bool wave_size_is_one = false;
 
 // ---- waves. Every function here is called by all lanes of the wave together.
 #if __has_builtin(__builtin_amdgcn_wavefrontsize)
@@ -101,6 +107,8 @@ template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE 
 template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_exchange(T *p, T v) {
     return __hip_atomic_exchange(p, v, c11(O), RQ_SCOPE);
 }
+// Adds without asking what was there.
+RQ_INLINE void reduce_add(u64 *p, u64 v) { atomic_add(p, v); }
 // Returns the value found; it equals `expected` iff `desired` was stored.
 template <Order O = Order::relaxed, Scope S = Scope::device, class T>
 RQ_INLINE T atomic_cas(T *p, T expected, T desired) {
@@ -109,8 +117,8 @@ RQ_INLINE T atomic_cas(T *p, T expected, T desired) {
 }
 #undef RQ_SCOPE
 
-// The builtin takes literals only.
 template <Order O> RQ_INLINE void fence() {
+    // The builtin takes a literal only: clang before 16 refuses an expression of a template's parameter.
     if constexpr (O == Order::acquire) __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
     else if constexpr (O == Order::release) __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
     else if constexpr (O == Order::acq_rel) __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "agent");
@@ -138,11 +146,28 @@ RQ_INLINE void block_barrier() {
 extern __shared__ Quad rq_dynamic_shared[];
 template <class T> RQ_INLINE T *shared_memory() { return reinterpret_cast<T *>(rq_dynamic_shared); }
 
+RQ_INLINE Float4 load_constant(const Float4 *p) { return *p; }
+
 // ---- arithmetic with one IEEE rounding (the compiler is asked for correctly rounded divide and sqrt)
-RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
+RQ_INLINE float reciprocal(float a) { return 1.0f / a; }
 RQ_INLINE float divide(float a, float b) { return a / b; }
 RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+// To the nearest integer, ties to even; 0 <= f < 2^32.
+RQ_INLINE u32 round_to_u32(float f) { return (u32)(i64)__builtin_rintf(f); }
+RQ_INLINE float abs_of(float a) { return __builtin_fabsf(a); }
 RQ_INLINE u32 as_bits(float f) { return __builtin_bit_cast(u32, f); }
 RQ_INLINE float as_float(u32 u) { return __builtin_bit_cast(float, u); }
+#if __clang_major__ >= 18
+RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
+#else  // the builtin is the bare instruction, which may be one unit in the last place off
+RQ_INLINE float sqrt_exact(float a) {
+    const float s = __builtin_sqrtf(a);
+    // The float below is nearer if a <= below * s, the one above if a > above * s: the squared midpoints, less
+    // a term too small to matter. For 0, infinity and NaN both are false. Right for 2^-100 and more.
+    const float below = as_float(as_bits(s) - 1), above = as_float(as_bits(s) + 1);
+    const bool down = fma(-below, s, a) <= 0.0f, up = fma(-above, s, a) > 0.0f;
+    return up ? above : down ? below : s;
+}
+#endif
 
 }  // namespace rq

@@ -10,7 +10,8 @@
 //   atomic_load atomic_store atomic_add atomic_or atomic_and atomic_exchange atomic_cas  (u32 and u64)
 //   plain_load plain_store                                        payload that a queue publishes
 //   fence spin_hint device_ticks block_barrier shared_memory
-//   sqrt_exact divide fma                                         one IEEE rounding each, on every target
+//   load_constant                                                 from memory that no launch writes
+//   sqrt_exact reciprocal divide fma                              one IEEE rounding each, on every target
 #pragma once
 
 #if defined(RQ_SIM)
@@ -44,6 +45,10 @@ enum class Scope { block, device };
 // 16 bytes that a lane moves in one access.
 struct alignas(16) Quad {
     u32 x, y, z, w;
+};
+
+struct alignas(16) Float4 {
+    float x, y, z, w;
 };
 
 }  // namespace rq

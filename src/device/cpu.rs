@@ -66,6 +66,7 @@ impl CpuDevice {
             wave_size: 1,
             compute_units: workers as u32,
             memory: physical_memory(),
+            clock_mhz: 0,
             driver: String::new(),
             compiler: "C++ compiler of the build".into(),
             ticks_per_second: 1_000_000_000,

@@ -4,7 +4,17 @@
 //! return before they are done, downloads and [`Device::synchronize`] wait.
 
 mod buffer;
+pub mod cache;
 pub mod cpu;
+pub mod cuda;
+pub mod gpu;
+pub mod hip;
+pub mod hip_table;
+pub mod hiprtc;
+mod loader;
+pub mod nvrtc;
+pub mod rtc;
+pub mod select;
 
 pub use buffer::Buffer;
 
@@ -28,6 +38,8 @@ pub struct DeviceInfo {
     pub compute_units: u32,
     /// Bytes of memory.
     pub memory: u64,
+    /// Highest clock of the compute units in MHz; 0 where it cannot be read.
+    pub clock_mhz: u32,
     /// Driver version, empty on the CPU.
     pub driver: String,
     /// Compiler of the kernels and its version.
@@ -73,9 +85,8 @@ pub struct Mark(pub(crate) MarkHandle);
 pub(crate) enum MarkHandle {
     /// Host clock: devices that work synchronously.
     Host(std::time::Instant),
-    /// A driver's event; given back when the device drops.
-    #[allow(dead_code)]
-    Raw(u64),
+    /// A driver's event, which serves the next mark when this one is dropped.
+    Event(gpu::Event),
 }
 
 /// A device. Addresses are the device's own: the host passes them on and never follows them.

@@ -40,6 +40,12 @@ impl QueueKind {
     /// The kinds that the tracer offers as tile queues.
     pub const TILE_QUEUES: [QueueKind; 4] = [Glfq, Gwfq, GwfqYmc, Sfq];
 
+    /// Whether an enqueue within the capacity can come to nothing: a slot still in another lane's hands, a pool
+    /// that is used up.
+    pub fn may_refuse(self) -> bool {
+        !matches!(self, Glfq | GlfqUnbatched | Gwfq)
+    }
+
     /// Its name, as options and files spell it.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,0 +1,156 @@
+// path.h: what a path remembers between two hits, how it enters the film, and how it is stored.
+#pragma once
+#include "trace/random.h"
+
+namespace rq {
+
+constexpr u32 no_pixel = 0xffffffffu;
+// `info` of a slot without a path.
+constexpr u32 no_path = 0xffffffffu;
+constexpr u32 depth_bits = 12;
+constexpr u32 depth_mask = (1u << depth_bits) - 1;
+
+struct Path {
+    Vec3 origin, direction;
+    Vec3 weight;           // share of what it meets that reaches the pixel
+    u32 red, green, blue;  // collected so far, in the film's fixed-point units
+    u32 info;              // sample << 12 | hits so far
+};
+
+RQ_INLINE u32 path_depth(const Path &path) { return path.info & depth_mask; }
+RQ_INLINE u32 path_sample(const Path &path) { return path.info >> depth_bits; }
+
+// What a lane counts during a launch.
+struct RayTally {
+    u32 traced, primary;          // rays, and those of them from the camera
+    u32 shadow;                   // rays that asked for a light
+    u32 bad, clamped;             // contributions that were not numbers, or beyond the film's range
+    u32 finished;                 // samples that entered the film
+};
+
+// Order of the words in a counter row; src/engine/counters.rs mirrors it.
+enum Counter : u32 { count_traced, count_primary, count_shadow, count_bad, count_clamped, count_finished };
+constexpr u32 counter_stripes = 64, counter_words = 16;
+
+RQ_INLINE void bump(const CounterView &counters, Counter which, u32 total) {
+    if (wave_lane() == 0 && total != 0)
+        reduce_add(counters.words + (global_wave() % counter_stripes) * counter_words + which, (u64)total);
+}
+// Adds a lane's tally to the launch's. All lanes of the wave call.
+RQ_INLINE void flush(const CounterView &counters, const RayTally &t) {
+    bump(counters, count_traced, wave_sum(t.traced));
+    bump(counters, count_primary, wave_sum(t.primary));
+    bump(counters, count_shadow, wave_sum(t.shadow));
+    bump(counters, count_finished, wave_sum(t.finished));
+    if (wave_any((t.bad | t.clamped) != 0)) {
+        bump(counters, count_bad, wave_sum(t.bad));
+        bump(counters, count_clamped, wave_sum(t.clamped));
+    }
+}
+
+// One channel of one contribution in the film's units.
+RQ_INLINE u32 checked_units(const SceneView &scene, float units, RayTally &tally) {
+    if (!(units >= 0.0f)) {
+        tally.bad++;
+        units = 0.0f;
+    }
+    if (units > scene.film_limit) {
+        tally.clamped++;
+        units = scene.film_limit;
+    }
+    return round_to_u32(units);
+}
+// Adds a contribution to what the path collected. Each is checked, clamped and rounded by itself, so that sums
+// do not depend on their order. The host chooses scale and limit so that a whole path cannot overflow 32 bits.
+RQ_INLINE void deposit(const SceneView &scene, Path &path, Vec3 radiance, RayTally &tally) {
+    const Vec3 units = radiance * scene.film_scale;
+    // As unsigned numbers the bits of negative values and NaN exceed those of every limit.
+    const u32 limit = as_bits(scene.film_limit);
+    if (as_bits(units.x) <= limit && as_bits(units.y) <= limit && as_bits(units.z) <= limit) {
+        path.red += round_to_u32(units.x);
+        path.green += round_to_u32(units.y);
+        path.blue += round_to_u32(units.z);
+    } else {
+        path.red += checked_units(scene, units.x, tally);
+        path.green += checked_units(scene, units.y, tally);
+        path.blue += checked_units(scene, units.z, tally);
+    }
+}
+
+// Adds finished samples to a pixel that nobody else touches meanwhile. The first ones overwrite, so that
+// memory need not be read: `before` is how many the pixel had.
+RQ_INLINE void commit(const FilmView &film, u32 pixel, u64 red, u64 green, u64 blue, u32 before, u32 samples,
+                      RayTally &tally) {
+    tally.finished += samples;
+    u64 *const sums = film.sums + pixel;
+    if (before != 0) {
+        red += sums[0];
+        green += sums[film.pixels];
+        blue += sums[2 * film.pixels];
+    }
+    sums[0] = red;
+    sums[film.pixels] = green;
+    sums[2 * film.pixels] = blue;
+    film.counts[pixel] = before + samples;
+}
+
+// ---- pixels in chunks of 8x4, so that the lanes of a wave start with neighbouring rays
+constexpr u32 chunk_lanes = 32;
+struct Place {
+    u32 x, y;
+};
+// Where item i is in a rectangle of the given width, in chunk order. May be beyond its edges.
+RQ_INLINE Place chunk_place(u32 width, u64 item) {
+    const u32 across = (width + 7) / 8;
+    const u32 chunk = (u32)(item / chunk_lanes), lane = (u32)item % chunk_lanes;
+    const u32 row = chunk / across;
+    return Place{(chunk - row * across) * 8 + lane % 8, row * 4 + lane / 8};
+}
+// The number of the pixel at a place; no_pixel beyond the image's edges.
+RQ_INLINE u32 pixel_at(const SceneView &scene, Place place) {
+    return place.x < scene.width && place.y < scene.height ? place.y * scene.width + place.x : no_pixel;
+}
+
+// The camera ray of a sample of the pixel at `place`.
+RQ_INLINE Path primary_path(const SceneView &scene, Place place, u32 sample) {
+    float px = 0.5f, py = 0.5f;
+    if (scene.jitter > 0.0f) {
+        const Random4 r = random4(scene, pixel_at(scene, place), sample, 0);
+        px = r.a;
+        py = r.b;
+    }
+    const float u = fma((float)place.x + px, scene.pixel_size, -scene.aspect);
+    const float v = fma((float)place.y + py, -scene.pixel_size, 1.0f);
+    Path path;
+    path.origin = vec(scene.eye);
+    path.direction = unit(mad(vec(scene.right), u, mad(vec(scene.up), v, vec(scene.forward))));
+    path.weight = vec(1.0f, 1.0f, 1.0f);
+    path.red = path.green = path.blue = 0;
+    path.info = sample << depth_bits;
+    return path;
+}
+
+// ---- storage: a structure of arrays with 16-byte accesses
+RQ_INLINE void store_path(const RayStore &rays, u64 slot, const Path &p) {
+    Quad *const q = rays.quads + slot;
+    plain_store(q, Quad{as_bits(p.origin.x), as_bits(p.origin.y), as_bits(p.origin.z), as_bits(p.direction.x)});
+    plain_store(q + rays.capacity,
+                Quad{as_bits(p.direction.y), as_bits(p.direction.z), as_bits(p.weight.x), as_bits(p.weight.y)});
+    plain_store(q + 2 * rays.capacity, Quad{as_bits(p.weight.z), p.red, p.green, p.blue});
+    plain_store(rays.info + slot, p.info);
+}
+RQ_INLINE Path load_path(const RayStore &rays, u64 slot) {
+    const Quad *const q = rays.quads + slot;
+    const Quad a = plain_load(q), b = plain_load(q + rays.capacity), c = plain_load(q + 2 * rays.capacity);
+    Path p;
+    p.origin = vec(as_float(a.x), as_float(a.y), as_float(a.z));
+    p.direction = vec(as_float(a.w), as_float(b.x), as_float(b.y));
+    p.weight = vec(as_float(b.z), as_float(b.w), as_float(c.x));
+    p.red = c.y;
+    p.green = c.z;
+    p.blue = c.w;
+    p.info = plain_load(rays.info + slot);
+    return p;
+}
+
+}  // namespace rq

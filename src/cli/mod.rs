@@ -1,0 +1,62 @@
+//! The command line: one file a command, and what the commands share.
+
+pub mod bench;
+pub mod devices;
+pub mod kernels;
+mod progress;
+pub mod render;
+mod report;
+mod signals;
+mod watchdog;
+
+use crate::error::{Error, Result};
+use clap::{Parser, Subcommand};
+use std::io::{ErrorKind, Write, stderr, stdout};
+
+/// A ray tracer that lives by its concurrent queues, on AMD, NVIDIA and the CPU.
+///
+/// Exit codes: 0 done, 2 bad input, 3 device, 4 output, 130 or 143 interrupted (what was finished is saved).
+#[derive(Debug, Parser)]
+#[command(version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("RAYQ_COMMIT"), ")"))]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Render a scene file to a picture
+    Render(render::Args),
+    /// Measure engines and queues
+    #[command(subcommand)]
+    Bench(bench::Command),
+    /// List the devices that kernels can run on, and why others cannot
+    Devices(devices::Args),
+    /// Export the kernels' source, or compile it for an architecture without a device
+    Kernels(kernels::Args),
+}
+
+impl Cli {
+    /// Does what was asked.
+    pub fn run(self) -> Result<()> {
+        match self.command {
+            Command::Render(args) => render::run(args),
+            Command::Bench(command) => bench::run(command),
+            Command::Devices(args) => devices::run(&args),
+            Command::Kernels(args) => kernels::run(&args),
+        }
+    }
+}
+
+/// Writes to standard output. A reader that left early (`| head`) has what it wanted: no error.
+fn print(text: &str) -> Result<()> {
+    match stdout().write_all(text.as_bytes()).and_then(|()| stdout().flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Error::output("standard output", e)),
+        _ => Ok(()),
+    }
+}
+
+/// A line for people on standard error, `rayq: ...`. If nobody listens, that is no reason to stop.
+pub fn complain(text: &impl std::fmt::Display) {
+    writeln!(stderr(), "rayq: {text}").ok();
+}

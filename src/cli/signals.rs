@@ -1,0 +1,36 @@
+//! SIGINT (Ctrl-C) and SIGTERM: the first asks for an orderly end, the second ends at once.
+
+use crate::error::{Error, Result};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// The signals that this process has been sent.
+#[derive(Debug)]
+pub struct Signals {
+    first: Arc<AtomicUsize>,
+}
+
+impl Signals {
+    /// From now on a first signal is only noted here.
+    pub fn install() -> Result<Signals> {
+        let (noted, first) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        for signal in [SIGINT, SIGTERM] {
+            // In this order: only a signal that comes when another is already noted ends the process.
+            flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&noted))
+                .and_then(|_| flag::register(signal, Arc::clone(&noted)))
+                .and_then(|_| flag::register_usize(signal, Arc::clone(&first), signal as usize))
+                .map_err(|e| Error::Device(format!("cannot watch for signal {signal}: {e}")))?;
+        }
+        Ok(Signals { first })
+    }
+
+    /// The signal that asks this process to end, if there is one.
+    pub fn received(&self) -> Option<i32> {
+        match self.first.load(Ordering::Relaxed) {
+            0 => None,
+            signal => Some(signal as i32),
+        }
+    }
+}

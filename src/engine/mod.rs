@@ -1,0 +1,239 @@
+//! Engines: three ways to trace the same scene into the same film.
+//!
+//! A [`Render`] is one picture in the making. It advances by slices: bounded launches, between which the host
+//! reports progress, saves what is finished or stops. Every pixel's sums are exact and every random number
+//! belongs to its pixel and sample, so neither the engine nor the slices show in the film.
+
+mod compaction;
+pub mod counters;
+mod megakernel;
+mod pace;
+mod target;
+mod tile_queue;
+
+pub use counters::Counts;
+pub use target::Target;
+
+use crate::device::{Device, Mark};
+use crate::error::Result;
+use crate::film::Film;
+use crate::queue::QueueKind;
+use crate::scene::Scene;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How rays are scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EngineKind {
+    /// Tiles that each own a concurrent queue, and a persistent kernel.
+    TileQueue,
+    /// A wavefront with stream compaction after each bounce.
+    Compaction,
+    /// One lane per pixel, bounces in a loop.
+    Megakernel,
+}
+
+/// How the compaction engine brings survivors together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compact {
+    /// Each wave reserves room behind one counter.
+    Append,
+    /// Flags, a device-wide prefix sum, scatter.
+    Scan,
+}
+
+/// What the tile-queue engine does with a ray that goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// As in the paper: primaries are enqueued first, every bounce goes through the tile's queue.
+    Paper,
+}
+
+/// How to render.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Settings {
+    /// Engine.
+    pub engine: EngineKind,
+    /// Queue of the tile-queue engine.
+    pub queue: QueueKind,
+    /// Policy of the tile-queue engine.
+    pub policy: Policy,
+    /// Form of the compaction engine.
+    pub compact: Compact,
+    /// Tile size in pixels (tile-queue), at least 1x1; `None`: chosen for the device.
+    pub tile: Option<(u32, u32)>,
+    /// Lanes of the persistent kernel; `None`: as many as are resident.
+    pub lanes: Option<u32>,
+    /// What a slice aims at; `None`: all in one.
+    pub slice: Option<Duration>,
+    /// Fast attempts of a wait-free queue before it asks for help; `None`: the kind's default.
+    pub patience: Option<u32>,
+    /// Operations of a wait-free queue between two looks at a peer; `None`: the kind's default.
+    pub help_delay: Option<u32>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            engine: EngineKind::TileQueue,
+            queue: QueueKind::Glfq,
+            policy: Policy::Paper,
+            compact: Compact::Append,
+            tile: None,
+            lanes: None,
+            slice: Some(Duration::from_millis(50)),
+            patience: None,
+            help_delay: None,
+        }
+    }
+}
+
+/// How far a render is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Pixel samples in the film.
+    pub samples_done: u64,
+    /// Pixel samples of the whole picture.
+    pub samples_total: u64,
+    /// Rays traced.
+    pub rays: u64,
+    /// Nothing is left to do.
+    pub finished: bool,
+}
+
+/// What a render took.
+#[derive(Clone, Debug, Default)]
+pub struct Statistics {
+    /// What launches counted.
+    pub counts: Counts,
+    /// Compiling kernels, or loading them from the cache.
+    pub compile: Duration,
+    /// Uploading the scene and taking memory.
+    pub upload: Duration,
+    /// Making primary rays and filling queues, where that is a launch of its own; by the device's clock.
+    pub generate: Duration,
+    /// Everything else on the device; by its clock.
+    pub trace: Duration,
+    /// Reading the film back.
+    pub resolve: Duration,
+    /// Slices so far.
+    pub slices: u64,
+}
+
+/// What a stretch of device time was spent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Generate,
+    Trace,
+}
+
+/// Device times of a slice: marks, and what lies between each and the next.
+#[derive(Default)]
+pub(crate) struct Timeline {
+    marks: Vec<Mark>,
+    phases: Vec<Phase>,
+}
+
+impl Timeline {
+    /// What follows on the device belongs to `phase`.
+    fn enter(&mut self, device: &Arc<dyn Device>, phase: Phase) -> Result<()> {
+        self.marks.push(device.mark()?);
+        self.phases.push(phase);
+        Ok(())
+    }
+}
+
+/// An engine at work on one target.
+pub(crate) trait Engine: Send {
+    /// Launches work for about `budget` (`None`: all that is left). Returns whether nothing is left.
+    fn slice(&mut self, target: &Target, budget: Option<Duration>, timeline: &mut Timeline) -> Result<bool>;
+
+    /// Back to the start: the film is empty again.
+    fn restart(&mut self, target: &Target);
+}
+
+/// A picture in the making.
+pub struct Render {
+    target: Target,
+    engine: Box<dyn Engine>,
+    slice: Option<Duration>,
+    finished: bool,
+    statistics: Statistics,
+}
+
+impl Render {
+    /// Prepares: uploads the scene, takes memory, compiles or loads the kernels.
+    pub fn new(device: Arc<dyn Device>, scene: &Scene, settings: &Settings) -> Result<Render> {
+        let start = Instant::now();
+        let compiled = device.compile_time();
+        let target = Target::new(&device, scene)?;
+        let engine: Box<dyn Engine> = match settings.engine {
+            EngineKind::Megakernel => Box::new(megakernel::Megakernel::new(&target)?),
+            EngineKind::Compaction => Box::new(compaction::Compaction::new(&target, settings.compact)?),
+            EngineKind::TileQueue => Box::new(tile_queue::TileQueue::new(&target, settings)?),
+        };
+        device.synchronize()?;
+        let compile = device.compile_time() - compiled;
+        let upload = start.elapsed().saturating_sub(compile);
+        let statistics = Statistics { compile, upload, ..Statistics::default() };
+        Ok(Render { target, engine, slice: settings.slice, finished: false, statistics })
+    }
+
+    /// One slice.
+    pub fn advance(&mut self) -> Result<Progress> {
+        if !self.finished {
+            let mut timeline = Timeline::default();
+            self.finished = self.engine.slice(&self.target, self.slice, &mut timeline)?;
+            self.account(timeline)?;
+        }
+        let counts = self.statistics.counts;
+        Ok(Progress {
+            samples_done: counts.finished,
+            samples_total: self.target.total_samples(),
+            rays: counts.rays(),
+            finished: self.finished,
+        })
+    }
+
+    /// Back to an empty film, keeping memory and kernels; times and counts start again.
+    pub fn restart(&mut self) -> Result<()> {
+        self.target.clear()?;
+        self.engine.restart(&self.target);
+        self.finished = false;
+        let Statistics { compile, upload, .. } = self.statistics;
+        self.statistics = Statistics { compile, upload, ..Statistics::default() };
+        Ok(())
+    }
+
+    /// Adds up a slice's times and counts.
+    fn account(&mut self, mut timeline: Timeline) -> Result<()> {
+        let device = &self.target.device;
+        timeline.marks.push(device.mark()?);
+        for (ends, phase) in timeline.marks.windows(2).zip(&timeline.phases) {
+            let time = device.elapsed(&ends[0], &ends[1])?;
+            match phase {
+                Phase::Generate => self.statistics.generate += time,
+                Phase::Trace => self.statistics.trace += time,
+            }
+        }
+        self.statistics.counts = self.target.counters.read()?;
+        self.statistics.slices += 1;
+        Ok(())
+    }
+
+    /// The film as it is now.
+    pub fn film(&mut self) -> Result<Film> {
+        let start = Instant::now();
+        let film = self.target.read_film()?;
+        self.statistics.resolve += start.elapsed();
+        Ok(film)
+    }
+
+    /// What it took so far.
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+}

@@ -1,0 +1,112 @@
+//! Writing results: everything that can be refused is refused before the rendering, and a file is either the
+//! old one or the whole new one.
+
+use crate::error::{Error, Result};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// A place for a result, found good before there is a result.
+#[derive(Debug)]
+pub struct Output {
+    /// The path as the user gave it: what messages name.
+    path: PathBuf,
+    target: Target,
+}
+
+/// What lies at the path, links followed.
+#[derive(Debug)]
+enum Target {
+    /// A regular file, or none yet: written beside it and renamed over it.
+    File(PathBuf),
+    /// A device or pipe: written in place, since a rename would put a file where it was.
+    Special,
+}
+
+impl Output {
+    /// A place for a picture: also checks that the extension names a format that can be written.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for another extension, and as for [`Output::prepare`].
+    pub fn picture(path: &Path) -> Result<Output> {
+        let name = path.display();
+        match path.extension() {
+            Some(e) if e.eq_ignore_ascii_case("png") => Output::prepare(path),
+            Some(e) => Err(Error::Input(format!(
+                "{name}: cannot write .{} pictures; name a .png file",
+                e.to_string_lossy()
+            ))),
+            None => Err(Error::Input(format!("{name}: has no extension; name a .png file"))),
+        }
+    }
+
+    /// Checks that the path can be written, and creates its folder if it is missing.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the path and the system's reason.
+    pub fn prepare(path: &Path) -> Result<Output> {
+        let target = find_target(path).map_err(|e| Error::output(path, e))?;
+        Ok(Output { path: path.to_owned(), target })
+    }
+
+    /// The path as the user gave it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the whole file. When this fails, what was there before is still there.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the path and the system's reason.
+    pub fn write(&self, bytes: &[u8]) -> Result<()> {
+        let written = match &self.target {
+            Target::File(file) => replace(file, bytes),
+            Target::Special => File::create(&self.path).and_then(|mut f| f.write_all(bytes)),
+        };
+        written.map_err(|e| Error::output(&self.path, e))
+    }
+}
+
+fn find_target(path: &Path) -> io::Result<Target> {
+    fs::create_dir_all(folder_of(path))?;
+    let target = match fs::metadata(path) {
+        Ok(found) if found.is_file() || found.is_dir() => {
+            // Refuses folders, and files that their owner protected, which a rename would not.
+            OpenOptions::new().write(true).open(path)?;
+            fs::canonicalize(path)?
+        }
+        // Not opened before there is something to say: the reader of a pipe would take that for the end.
+        Ok(_) => return Ok(Target::Special),
+        Err(e) if e.kind() == ErrorKind::NotFound => path.to_owned(),
+        Err(e) => return Err(e),
+    };
+    temporary_beside(&target)?;
+    Ok(Target::File(target))
+}
+
+/// Puts `bytes` at `path` so that a reader, and a crash, finds the old file or the new one and nothing else.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = temporary_beside(path)?;
+    file.as_file_mut().write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|e| e.error)?;
+    // The rename itself lasts once the folder is on disk; file systems that cannot do that have their own ways.
+    #[cfg(unix)]
+    File::open(folder_of(path)).and_then(|folder| folder.sync_all()).ok();
+    Ok(())
+}
+
+/// A new file in the folder of `path`, open for writing; gone when dropped.
+fn temporary_beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".rayq-").suffix(".part");
+    // Opened here and not by the crate, for permissions as of any other new file and errors in the system's words.
+    builder.make_in(folder_of(path), |name| OpenOptions::new().write(true).create_new(true).open(name))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}

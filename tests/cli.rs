@@ -1,0 +1,294 @@
+//! The command line as a user and a script meet it: files, reports, exit codes, signals.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A sky of one colour, 64 x 64 pixels: every pixel of the picture is [`SKY`].
+const SCENE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/E41/scene.json");
+const SKY: [u8; 3] = [137, 188, 225];
+/// Makes a render take minutes, if it is not stopped before; the limit keeps a failing test short.
+const LONG: [&str; 8] = ["--width", "1024", "--height", "1024", "--spp", "100000", "--timeout", "60"];
+
+/// `rayq` on the CPU, with a folder of its own to run in.
+struct Bench {
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        Bench { folder: tempfile::tempdir().expect("there is room for temporary files") }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rayq"));
+        command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// `rayq render` of the sky, to its end.
+    fn render(&self, arguments: &[&str]) -> Output {
+        self.render_command(arguments).output().expect("rayq starts")
+    }
+
+    fn render_command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(&["render", SCENE, "--device", "cpu"]);
+        command.args(arguments);
+        command
+    }
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("ended by itself")
+}
+
+fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The one line that a failed command says.
+fn complaint(output: &Output) -> String {
+    let text = errors(output);
+    let lines: Vec<_> = text.lines().collect();
+    assert!(lines.len() == 1 && lines[0].starts_with("rayq: "), "one line, signed: {text:?}");
+    lines[0].to_owned()
+}
+
+fn assert_sky(path: &Path) {
+    let picture = image::open(path).expect("a picture").into_rgb8();
+    assert!(picture.pixels().all(|p| p.0 == SKY), "{}: not all sky", path.display());
+}
+
+fn json(path: &Path) -> serde_json::Value {
+    serde_json::from_slice(&fs::read(path).expect("written")).expect("JSON")
+}
+
+#[test]
+fn the_picture_goes_to_output_unless_told_otherwise() {
+    let bench = Bench::new();
+    let done = bench.render(&[]);
+    assert_eq!(code(&done), 0, "{}", errors(&done));
+    assert_sky(&bench.path("output/scene.png"));
+    let report = String::from_utf8_lossy(&done.stdout).into_owned();
+    for word in ["output/scene.png", "cpu", "tile-queue", "glfq", "65536", "MRays/s", "film"] {
+        assert!(report.contains(word), "no {word:?} in:\n{report}");
+    }
+}
+
+#[test]
+fn quiet_says_nothing() {
+    let bench = Bench::new();
+    let done = bench.render(&["--quiet", "-o", "out.png"]);
+    assert_eq!((code(&done), done.stdout.len(), done.stderr.len()), (0, 0, 0), "{}", errors(&done));
+    assert_sky(&bench.path("out.png"));
+}
+
+#[test]
+fn sixteen_bits_on_request() {
+    let bench = Bench::new();
+    assert_eq!(code(&bench.render(&["--png16", "-o", "out.png"])), 0);
+    let picture = image::open(bench.path("out.png")).expect("a picture");
+    assert_eq!(picture.color(), image::ColorType::Rgb16);
+    assert_eq!(picture.into_rgb16().get_pixel(0, 0).0[1], 48192, "linear 0.5");
+}
+
+#[test]
+fn statistics_add_up_and_repeat() {
+    let bench = Bench::new();
+    let stats = |name: &str, engine: &str| {
+        let arguments = ["--spp", "3", "--quiet", "--engine", engine, "--stats", name];
+        assert_eq!(code(&bench.render(&arguments)), 0);
+        json(&bench.path(name))
+    };
+    let first = stats("a.json", "megakernel");
+    assert_eq!(first["schema_version"], 1);
+    for key in ["version", "commit", "command_line", "driver", "compiler", "device_name", "policy", "tile"] {
+        assert!(first.get(key).is_some(), "no {key} in {first}");
+    }
+    assert_eq!((&first["device"], &first["engine"]), (&"cpu".into(), &"megakernel".into()));
+    assert_eq!((&first["queue"], &first["spp"]), (&"glfq".into(), &3.into()));
+    assert_eq!((&first["nan"], &first["clamped"]), (&0.into(), &0.into()));
+    let rays = |kind: &str| first["rays"][kind].as_u64().expect("a count");
+    assert_eq!(rays("primary"), 64 * 64 * 3);
+    assert_eq!(rays("total"), rays("primary") + rays("bounce") + rays("shadow"));
+    let figure = |key: &str| first[key].as_f64().expect("a number");
+    assert!(0.0 < figure("mrays_per_s") && figure("mrays_per_s") <= figure("mrays_per_s_trace"));
+    for engine in ["megakernel", "compaction", "tile-queue"] {
+        assert_eq!(stats("b.json", engine)["film_hash"], first["film_hash"], "{engine}");
+    }
+}
+
+#[test]
+fn refusals_come_before_the_work() {
+    let bench = Bench::new();
+    let refuse = |arguments: &[&str], exit: i32, words: &[&str]| {
+        let start = Instant::now();
+        let done = bench.render(&[&LONG, arguments].concat());
+        assert_eq!(code(&done), exit, "{}", errors(&done));
+        assert!(start.elapsed() < Duration::from_secs(10), "rendered first");
+        let text = complaint(&done);
+        assert!(words.iter().all(|w| text.contains(w)), "{text}");
+    };
+    refuse(&["-o", "out.jpg"], 2, &["out.jpg", ".png"]);
+    fs::write(bench.path("file"), "").expect("writable");
+    refuse(&["-o", "file/out.png"], 4, &["file/out.png", "os error"]);
+    refuse(&["-o", "out.png", "--stats", "file/out.json"], 4, &["file/out.json", "os error"]);
+    refuse(&["-o", "out.png", "--device", "abacus"], 2, &["abacus", "available: cpu"]);
+    refuse(&["-o", "out.png", "--device", "cuda:99"], 3, &["cuda:99"]);
+    assert!(!bench.path("out.png").exists());
+}
+
+#[test]
+fn bad_input_is_exit_code_2() {
+    let bench = Bench::new();
+    let missing = bench.command(&["render", "none.json"]).output().expect("rayq starts");
+    assert_eq!(code(&missing), 2);
+    assert!(complaint(&missing).contains("none.json"));
+    let wrong: [&[&str]; 6] = [
+        &["--tile", "0"],
+        &["--tile", "8x"],
+        &["--timeout", "never"],
+        &["--engine", "steam"],
+        &["--width", "0"],
+        &["--spp", "many"],
+    ];
+    for arguments in wrong {
+        let done = bench.render(arguments);
+        assert_eq!(code(&done), 2, "{arguments:?}: {}", errors(&done));
+        assert!(errors(&done).contains(arguments[0]), "{}", errors(&done));
+    }
+    assert_eq!(code(&bench.command(&[]).output().expect("rayq starts")), 2);
+    assert!(!bench.path("output/scene.png").exists());
+}
+
+#[test]
+fn a_reader_that_left_is_no_error() {
+    let bench = Bench::new();
+    let mut child = bench.render_command(&["--quiet", "-o", "out.png"]);
+    child.args(["--stats", "s.json"]);
+    assert!(child.status().expect("rayq starts").success());
+    // The report goes to a pipe whose reader is gone before a word is written.
+    let mut child = bench.render_command(&["-o", "out.png"]);
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("rayq starts");
+    drop(child.stdout.take());
+    let done = child.wait_with_output().expect("ends");
+    assert_eq!((code(&done), errors(&done)), (0, String::new()));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_report_that_cannot_be_written_is_an_error() {
+    let bench = Bench::new();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let mut command = bench.render_command(&["-o", "out.png"]);
+    let done = command.stdout(full).stderr(Stdio::piped()).output().expect("rayq starts");
+    assert_eq!(code(&done), 4);
+    assert!(complaint(&done).contains("standard output"));
+    assert_sky(&bench.path("out.png"));
+}
+
+/// A signal in the middle: within a second the render is over, and what was finished is a picture.
+fn stops_orderly(signal: &str, exit: i32) {
+    let bench = Bench::new();
+    let mut command = bench.render_command(&LONG);
+    command.args(["-o", "out.png", "--stats", "out.json"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = command.spawn().expect("rayq starts");
+    std::thread::sleep(Duration::from_secs(3));
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill is there");
+    assert!(sent.success());
+    let start = Instant::now();
+    let done = child.wait_with_output().expect("ends");
+    let took = start.elapsed();
+    assert_eq!(code(&done), exit, "{}", errors(&done));
+    assert!(errors(&done).contains("samples are finished"), "{}", errors(&done));
+    // A second for the slice at hand; reading, hashing and packing the picture on a busy machine take theirs.
+    assert!(took < Duration::from_secs(5), "took {took:?}");
+    let stats = json(&bench.path("out.json"));
+    let samples = stats["samples"].as_u64().expect("a count");
+    assert!(0 < samples && samples < 1024 * 1024 * 100_000, "{samples}");
+    assert_eq!(stats["finished"], false);
+    let picture = image::open(bench.path("out.png")).expect("a picture").into_rgb8();
+    // A pixel has samples of its own and is right, or has none and is black.
+    assert!(picture.pixels().all(|p| p.0 == SKY || p.0 == [0; 3]));
+    assert!(picture.pixels().any(|p| p.0 == SKY));
+}
+
+#[test]
+fn ctrl_c_saves_what_is_finished() {
+    stops_orderly("-INT", 130);
+}
+
+#[test]
+fn sigterm_saves_what_is_finished() {
+    stops_orderly("-TERM", 143);
+}
+
+#[test]
+fn a_time_limit_saves_what_is_finished() {
+    let bench = Bench::new();
+    let start = Instant::now();
+    let done = bench.render(&[&LONG[..], &["-o", "out.png", "--quiet", "--timeout", "2"]].concat());
+    assert_eq!(code(&done), 3, "{}", errors(&done));
+    assert!(start.elapsed() < Duration::from_secs(10));
+    let text = complaint(&done);
+    assert!(["2 s", "tile-queue", "glfq", "out.png"].iter().all(|w| text.contains(w)), "{text}");
+    assert!(bench.path("out.png").exists());
+}
+
+/// Case E41: a save that fails names path and reason, spoils nothing, and plain overwriting works.
+#[test]
+fn e41_failed_saves() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("dir.png")).expect("writable");
+    let done = bench.render(&["-o", "dir.png"]);
+    assert_eq!(code(&done), 4);
+    assert!(complaint(&done).contains("dir.png: Is a directory"), "{}", errors(&done));
+
+    for _ in 0..2 {
+        assert_eq!(code(&bench.render(&["-o", "out.png"])), 0);
+        assert_sky(&bench.path("out.png"));
+    }
+    let left: Vec<_> = fs::read_dir(bench.folder.path()).expect("there").collect();
+    assert_eq!(left.len(), 2, "dir.png and out.png: {left:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn e41_full_device() {
+    let bench = Bench::new();
+    symlink("/dev/full", bench.path("full.png")).expect("links work here");
+    let done = bench.render(&["-o", "full.png"]);
+    assert_eq!(code(&done), 4);
+    assert!(complaint(&done).contains("full.png: No space left on device"), "{}", errors(&done));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn e41_read_only_folder() {
+    let bench = Bench::new();
+    // Root may write anywhere, so root hands the command to the user that owns nothing.
+    let root = fs::metadata("/proc/self").expect("Linux has it").uid() == 0;
+    fs::create_dir(bench.path("ro")).expect("writable");
+    fs::set_permissions(bench.path("ro"), fs::Permissions::from_mode(0o555)).expect("ours");
+    fs::set_permissions(bench.folder.path(), fs::Permissions::from_mode(0o755)).expect("ours");
+    let program = bench.path("rayq");
+    fs::copy(env!("CARGO_BIN_EXE_rayq"), &program).expect("there is room");
+    fs::copy(SCENE, bench.path("scene.json")).expect("there is room");
+    let mut command = Command::new(&program);
+    command.args(["render", "scene.json", "--device", "cpu", "-o", "ro/out.png"]);
+    command.current_dir(bench.folder.path()).stdin(Stdio::null());
+    if root {
+        command.uid(65534).gid(65534);
+    }
+    let done = command.output().expect("rayq starts");
+    assert_eq!(code(&done), 4, "{}", errors(&done));
+    assert!(complaint(&done).contains("ro/out.png: Permission denied"), "{}", errors(&done));
+}

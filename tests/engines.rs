@@ -1,0 +1,100 @@
+//! The film is a pure function of scene and settings: engines, tiles, threads and slices leave no trace in it.
+
+mod common;
+
+use common::{cpu, engine, every_engine, render, resized};
+use rayq::device::{Device, cpu::CpuDevice};
+use rayq::engine::{EngineKind, Render, Settings};
+use std::sync::Arc;
+use std::time::Duration;
+
+const SCENES: [&str; 3] = ["scenes/complex.toml", "scenes/cornell.toml", "tests/cases/E96/stress.json"];
+
+#[test]
+fn every_engine_makes_the_same_film() {
+    for path in SCENES {
+        for (width, height, spp) in [(333, 77, 2), (8191, 3, 1), (1, 1, 5), (64, 48, 3)] {
+            let scene = resized(path, width, height, spp);
+            let wanted = render(&cpu(1), &scene, &engine(EngineKind::Megakernel));
+            assert!(wanted.counts.iter().all(|&c| c == spp));
+            for settings in every_engine() {
+                let film = render(&cpu(2), &scene, &settings);
+                assert_eq!(film.hash(), wanted.hash(), "{path} {width}x{height}, {settings:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tiles_and_workers_do_not_show() {
+    let scene = resized("scenes/complex.toml", 333, 77, 2);
+    let wanted = render(&cpu(1), &scene, &engine(EngineKind::Megakernel)).hash();
+    for workers in [1, 2, 5] {
+        for tile in [(1, 1), (7, 7), (16, 16), (64, 64), (392, 124), (160, 90), (1000, 1000)] {
+            for settings in every_engine().into_iter().filter(|s| s.engine == EngineKind::TileQueue) {
+                let settings = Settings { tile: Some(tile), ..settings };
+                assert_eq!(render(&cpu(workers), &scene, &settings).hash(), wanted, "{workers} {settings:?}");
+            }
+        }
+        for settings in every_engine() {
+            assert_eq!(render(&cpu(workers), &scene, &settings).hash(), wanted, "{workers} {settings:?}");
+        }
+    }
+}
+
+#[test]
+fn slices_do_not_show() {
+    let scene = resized("tests/cases/E96/stress.json", 100, 60, 3);
+    let wanted = render(&cpu(2), &scene, &engine(EngineKind::Megakernel)).hash();
+    for slice in [Some(Duration::from_nanos(1)), Some(Duration::from_micros(300)), None] {
+        for settings in every_engine() {
+            let settings = Settings { slice, ..settings };
+            assert_eq!(render(&cpu(2), &scene, &settings).hash(), wanted, "{settings:?}");
+        }
+    }
+}
+
+#[test]
+fn the_baseline_build_makes_the_same_film() {
+    let baseline: Arc<dyn Device> = Arc::new(CpuDevice::baseline(2).expect("worker threads"));
+    for path in SCENES {
+        let scene = resized(path, 120, 67, 2);
+        for settings in every_engine() {
+            let (one, other) = (render(&baseline, &scene, &settings), render(&cpu(2), &scene, &settings));
+            assert_eq!(one.hash(), other.hash(), "{path} {settings:?}");
+        }
+    }
+}
+
+/// Stops a render at many points; what is there must be what a shorter render has, pixel by pixel.
+#[test]
+fn a_stopped_film_is_a_prefix_of_the_whole() {
+    const SAMPLES: u32 = 4;
+    let path = "tests/cases/E96/stress.json";
+    let shorter: Vec<_> = (1..=SAMPLES)
+        .map(|spp| render(&cpu(2), &resized(path, 96, 40, spp), &engine(EngineKind::Megakernel)))
+        .collect();
+    for settings in every_engine() {
+        let settings = Settings { slice: Some(Duration::from_micros(200)), ..settings };
+        let mut making = Render::new(cpu(2), &resized(path, 96, 40, SAMPLES), &settings).expect("starts");
+        let mut partial = 0;
+        loop {
+            let progress = making.advance().expect("a slice");
+            let film = making.film().expect("a film");
+            assert_eq!(film.samples(), progress.samples_done, "{settings:?}");
+            let pixels = film.counts.len();
+            for (pixel, &count) in film.counts.iter().enumerate().filter(|(_, c)| **c > 0) {
+                let whole = &shorter[count as usize - 1];
+                for plane in 0..3 {
+                    let at = plane * pixels + pixel;
+                    assert_eq!(film.sums[at], whole.sums[at], "pixel {pixel}, {count} samples, {settings:?}");
+                }
+            }
+            if progress.finished {
+                break;
+            }
+            partial += 1;
+        }
+        assert!(partial > 1, "the slices were too long to stop in between: {settings:?}");
+    }
+}
