@@ -113,7 +113,7 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
             const bool got = granted && find(q, l, ticket, value);
             if (wave_any(got)) {
                 acquire_payload();
-                if (got) atomic_or(slot(q, ticket), consumed_bits(q));
+                if (got) reduce_or<Order::relaxed>(slot(q, ticket), consumed_bits(q));
             }
             if (got) status = queue_ok;
             const bool failed = granted && !got;
@@ -321,7 +321,7 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
         const bool got = s.lap == lap(q, last) && !is_free(q, s) && (s.enq || !planted<Plant::owner_says_empty>);
         if (got) {
             if (!s.enq) finish_for_owner(q, last, s.index);
-            atomic_or(slot(q, last), consumed_bits(q));
+            reduce_or<Order::relaxed>(slot(q, last), consumed_bits(q));
         }
         retire(q, me, seq);
         return got ? s.index : finished;

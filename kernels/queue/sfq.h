@@ -18,8 +18,7 @@ template <bool WaitToEnqueue, bool WaitToDequeue> struct SfqRing : Turns {
             return fill_slot(q, l, want, ticket, value);
         } else {
             QueueStatus status = want ? queue_busy : queue_idle;
-            release_payload();
-            for (u32 tries = 0; tries < max_tries && wave_any(status == queue_busy); ++tries)
+                for (u32 tries = 0; tries < max_tries && wave_any(status == queue_busy); ++tries)
                 if (status == queue_busy) status = try_enqueue(q, l, value);
             return status;
         }
@@ -64,7 +63,7 @@ template <bool WaitToEnqueue, bool WaitToDequeue> struct SfqRing : Turns {
             if (atomic_cas<ticket_rmw>(head(q), ticket, ticket + 1) == ticket) {
                 // Ours alone now, and the word that we read is still there.
                 value = (u32)word;
-                atomic_store<slot_install>(slot(q, ticket), pack(turn_of(word) + 1, 0));
+                atomic_store(slot(q, ticket), pack(turn_of(word) + 1, 0));
                 return queue_ok;
             }
         } else if (atomic_load<ticket_load>(tail(q)) == ticket) {
