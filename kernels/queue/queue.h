@@ -28,7 +28,7 @@ enum QueueStatus : u32 {
     queue_ok = 0,         // the operation took effect
     queue_empty = 1,      // dequeue: at some instant within the call the queue held nothing
     queue_full = 2,       // enqueue: at some instant within the call no slot was free
-    queue_busy = 3,       // non-waiting forms: the slot is in another lane's hands; nothing happened
+    queue_busy = 3,       // sfq, bwd: the slot is in another lane's hands; call again (turn.h), or do without (sfq)
     queue_exhausted = 4,  // gwfq-ymc: the segment pool is used up; nothing happened
     queue_idle = 5,       // this lane did not want anything
 };

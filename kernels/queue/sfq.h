@@ -10,22 +10,22 @@
 
 namespace rq {
 
-template <bool WaitToEnqueue, bool WaitToDequeue> struct SfqRing : Turns {
+template <bool Waiting> struct SfqRing : Turns {
     RQ_INLINE QueueStatus enqueue(Handle &q, Lane &l, bool want, u32 value) {
-        if constexpr (WaitToEnqueue) {
+        if constexpr (Waiting) {
             u64 ticket = l.tail_ticket;
             if (want && !l.holds_tail) ticket = atomic_add<ticket_rmw>(tail(q), (u64)1);
             return fill_slot(q, l, want, ticket, value);
         } else {
             QueueStatus status = want ? queue_busy : queue_idle;
-                for (u32 tries = 0; tries < max_tries && wave_any(status == queue_busy); ++tries)
+            for (u32 tries = 0; tries < max_tries && wave_any(status == queue_busy); ++tries)
                 if (status == queue_busy) status = try_enqueue(q, l, value);
             return status;
         }
     }
 
     RQ_INLINE QueueStatus dequeue(Handle &q, Lane &l, bool want, u32 &value) {
-        if constexpr (WaitToDequeue) {
+        if constexpr (Waiting) {
             u64 ticket = l.head_ticket;
             if (want && !l.holds_head) ticket = atomic_add<ticket_rmw>(head(q), (u64)1);
             return empty_slot(q, l, want, ticket, value);
@@ -74,8 +74,7 @@ template <bool WaitToEnqueue, bool WaitToDequeue> struct SfqRing : Turns {
     }
 };
 
-using Sfq = SfqRing<true, false>;  // a tile queue: nothing is dropped, and nobody waits for work
-using SfqWaiting = SfqRing<true, true>;
-using SfqNonWaiting = SfqRing<false, false>;
+using Sfq = SfqRing<false>;
+using SfqWaiting = SfqRing<true>;
 
 }  // namespace rq
