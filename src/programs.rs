@@ -54,7 +54,7 @@ pub static TILE_QUEUE: Program = Program {
     name: "tile_queue",
     file: "engine/tile_queue.cpp",
     axes: &[&QUEUE, &INTEGRATOR],
-    kernels: &["queue_initialise", "tile_generate", "tile_trace"],
+    kernels: &["queue_initialise", "paper_generate", "paper_trace", "adaptive_trace"],
 };
 /// Scripted queue operations with a record of each, for the judges of histories.
 pub static QUEUE_PROBE: Program = Program {

@@ -37,6 +37,13 @@ impl QueueKind {
     /// The kinds that the tracer offers as tile queues.
     pub const TILE_QUEUES: [QueueKind; 4] = [Glfq, Gwfq, GwfqYmc, Sfq];
 
+    /// Reads the name of a kind that serves tiles, for the command line.
+    pub fn tile_queue_parser() -> impl clap::builder::TypedValueParser<Value = QueueKind> {
+        use clap::builder::{PossibleValuesParser, TypedValueParser};
+        PossibleValuesParser::new(Self::TILE_QUEUES.map(QueueKind::name))
+            .map(|name| Self::TILE_QUEUES.into_iter().find(|kind| kind.name() == name).expect("one of these"))
+    }
+
     /// Whether an enqueue within the capacity can come to nothing: a slot still in another lane's hands, a pool
     /// that is used up.
     pub fn may_refuse(self) -> bool {
