@@ -53,6 +53,10 @@ constexpr u64 line_words = 16;
 // The highest lane of a mask, which must not be empty.
 RQ_INLINE u32 last_lane(LaneMask mask) { return 63u - (u32)__builtin_clzll(mask); }
 
+// The same address, in a way that no compiler sees to be the same in all lanes: NVIDIA's and AMD's batch the adds
+// of a wave to one word by themselves. (No lane is above the highest.)
+RQ_INLINE u64 *unbatched(u64 *counter) { return counter + wave_rank(1ull << (wave_size() - 1)); }
+
 // One atomic add a wave: reserves a ticket for each lane of `wanting`, in lane order. All lanes call; the
 // result is meaningful in the lanes of `wanting`, which must not be empty.
 RQ_INLINE u64 reserve_tickets(u64 *counter, LaneMask wanting) {

@@ -42,7 +42,8 @@ template <class Kind, u32 Shift, bool Batched> struct RingCounters {
         const u64 step = (Batched ? (u64)count_lanes(wanting) : 1) << Shift;
         u64 word = 0;
         wave_sync();
-        if (Batched ? wave_lane() == leader : want) word = atomic_add<ticket_rmw>(tail(q), step);
+        u64 *const counter = Batched ? tail(q) : unbatched(tail(q));
+        if (Batched ? wave_lane() == leader : want) word = atomic_add<ticket_rmw>(counter, step);
         meet_own_bits(q, tail(q), word, step);
         if (!Batched) return ticket_of(word);
         word = wave_broadcast(word, leader);
@@ -60,7 +61,8 @@ template <class Kind, u32 Shift, bool Batched> struct RingCounters {
         wave_sync();
         if (Batched ? wave_lane() == leader : want) {
             count = (u32)min_of(available(q), Batched ? (u64)count_lanes(wanting) : 1);
-            if (count > 0) word = atomic_add<ticket_rmw>(head(q), (u64)count << Shift);
+            u64 *const counter = Batched ? head(q) : unbatched(head(q));
+            if (count > 0) word = atomic_add<ticket_rmw>(counter, (u64)count << Shift);
             meet_own_bits(q, head(q), word, (u64)count << Shift);
         }
         if (Batched) {

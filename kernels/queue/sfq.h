@@ -1,10 +1,10 @@
 // sfq.h: SFQ, the ticket ring of Scogland and Feng (ICPE'15). Blocking: neither lock-free nor wait-free, and a
 // lane that stops between its ticket and its slot stops everybody behind it.
 //
-// The waiting form of an operation takes a ticket by an add, one a lane as its authors do, and waits for its
-// turn (turn.h). It knows no EMPTY and no FULL. The non-waiting form looks first and takes the ticket by a
-// compare-and-swap of the counter, so that it never waits; it answers queue_busy where another lane was faster
-// a few times in a row or has not finished with the slot.
+// The waiting form of an operation takes a ticket by an add, one a lane as its authors do (compilers batch them),
+// and waits for its turn (turn.h). It knows no EMPTY and no FULL. The non-waiting form looks first and takes the
+// ticket by a compare-and-swap of the counter, so that it never waits and holds nothing when it returns; it
+// answers queue_busy where another lane was faster a few times in a row or has not finished with the slot.
 #pragma once
 #include "queue/turn.h"
 
