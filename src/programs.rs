@@ -19,17 +19,7 @@ pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq", "gwfq", "gwfq_ym
 /// Every queue, for programs that measure or judge them.
 pub const EVERY_QUEUE: Axis = Axis {
     name: "QUEUE",
-    values: &[
-        "glfq",
-        "glfq_unbatched",
-        "gwfq",
-        "gwfq_ymc",
-        "sfq",
-        "sfq_waiting",
-        "sfq_non_waiting",
-        "bwd",
-        "faa",
-    ],
+    values: &["glfq", "glfq_unbatched", "gwfq", "gwfq_ymc", "sfq", "sfq_waiting", "bwd", "faa"],
 };
 
 /// A source file with entry points.
