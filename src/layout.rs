@@ -423,6 +423,10 @@ layout! {
         pub parked: u32,
         /// Adaptive policy: lane-steps that a refill costs.
         pub refill_price: u32,
+        /// Adaptive policy: slots that a wave takes at a time to hand out, a multiple of the wave size.
+        pub grab_slots: u32,
+        /// Unused.
+        pub reserved: u32,
         /// Adaptive policy: samples that every pixel has when the pass begins; 0xffffffff: each has its own number.
         pub known_samples: u32,
     }

@@ -12,14 +12,22 @@ RQ_INLINE u64 tile_count(const TileParams &p) { return (u64)p.tiles_x * p.tiles_
 
 // Where a tile's slot is in the image: slots are numbered in chunks of 8x4, so that neighbours start together,
 // or row by row in tiles that are smaller than that. Slots that pad a tile are beyond the image.
-RQ_INLINE Place slot_place(const TileParams &p, u32 tile, u32 slot) {
-    Place in_tile{slot % p.tile_width, slot / p.tile_width};
-    if (p.tile_width >= 8 && p.tile_height >= 4) {
-        in_tile = chunk_place(p.tile_width, slot);
-        if (in_tile.x >= p.tile_width || in_tile.y >= p.tile_height) return Place{p.scene.width, 0};
+RQ_INLINE Place slot_in_tile(const TileParams &p, u32 slot) {
+    if (p.tile_width < 8 || p.tile_height < 4) {
+        const u32 row = slot / p.tile_width;
+        return Place{slot - row * p.tile_width, row};
     }
+    const Place place = chunk_place(p.tile_width, slot);
+    const bool pads = place.x >= p.tile_width || place.y >= p.tile_height;
+    return Place{pads ? p.scene.width : place.x, place.y};
+}
+RQ_INLINE Place tile_corner(const TileParams &p, u32 tile) {
     const u32 row = tile / p.tiles_x;
-    return Place{(tile - row * p.tiles_x) * p.tile_width + in_tile.x, row * p.tile_height + in_tile.y};
+    return Place{(tile - row * p.tiles_x) * p.tile_width, row * p.tile_height};
+}
+RQ_INLINE Place slot_place(const TileParams &p, u32 tile, u32 slot) {
+    const Place corner = tile_corner(p, tile), in_tile = slot_in_tile(p, slot);
+    return Place{corner.x + in_tile.x, corner.y + in_tile.y};
 }
 
 // A slot's tile and its number there: the inverse of slot_place.

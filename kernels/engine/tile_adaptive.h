@@ -78,23 +78,23 @@ RQ_INLINE u32 tile_with_primaries(const TileParams &p, u32 start) {
     });
 }
 
-// The slots of a tile that a wave has taken to hand out, a pixel a lane at a time. Several at once, since the
-// counter that they are taken from is far away.
+// The slots of a tile that a wave has taken to hand out, a pixel a lane at a time. Several turns' worth at once,
+// since the counter that they are taken from is far away.
 struct Grab {
     u32 tile, next, end;
+    Place corner;  // of the tile
 };
-constexpr u32 grab_turns = wave_size_is_one ? 32 : 4;
 
 // A chunk of primaries for all lanes, of the wave's tile or of another that has some left. False: none are left.
 RQ_INLINE bool take_primaries(const TileParams &p, Grab &grab, Held &h) {
     while (grab.next >= grab.end) {
-        const u32 size = grab_turns * wave_size();
         u32 first = 0;
-        if (wave_lane() == 0) first = atomic_add(p.given + grab.tile, size);
+        if (wave_lane() == 0) first = atomic_add(p.given + grab.tile, p.grab_slots);
         first = wave_broadcast(first, 0);
         if (first < p.tile_slots) {
             grab.next = first;
-            grab.end = min_of(first + size, p.tile_slots);
+            grab.end = min_of(first + p.grab_slots, p.tile_slots);
+            grab.corner = tile_corner(p, grab.tile);
         } else {
             const u32 found = tile_with_primaries(p, grab.tile);
             if (found == (u32)tile_count(p)) return false;
@@ -102,7 +102,8 @@ RQ_INLINE bool take_primaries(const TileParams &p, Grab &grab, Held &h) {
         }
     }
     const u32 slot = grab.next + wave_lane();
-    const Place place = slot_place(p, grab.tile, slot);
+    const Place in_tile = slot_in_tile(p, slot);
+    const Place place{grab.corner.x + in_tile.x, grab.corner.y + in_tile.y};
     const u32 pixel = slot < grab.end ? pixel_at(p.scene, place) : no_pixel;
     grab.next += wave_size();
     if (pixel == no_pixel) return true;
@@ -111,9 +112,12 @@ RQ_INLINE bool take_primaries(const TileParams &p, Grab &grab, Held &h) {
     return true;
 }
 
+// What touches the queues is out of line: it runs at the ends of slices alone, and its registers shall not be
+// taken from tracing.
+
 // Rays for idle lanes from the tiles' queues. False: they are empty.
 template <class QueueLane>
-RQ_INLINE bool take_parked(const TileParams &p, QueueLane &lane, u32 &tile, Held &h) {
+RQ_NOINLINE bool take_parked(const TileParams &p, QueueLane &lane, u32 &tile, Held &h) {
     const u32 found = tile_with_rays(p, tile);
     if (found == (u32)tile_count(p)) return false;
     tile = found;
@@ -130,7 +134,8 @@ RQ_INLINE bool take_parked(const TileParams &p, QueueLane &lane, u32 &tile, Held
 
 // Puts every lane's path into its slot and its tile's queue, tile after tile. What a queue refuses, the host
 // finds in its slot.
-template <class QueueLane> RQ_INLINE void park(const TileParams &p, QueueLane &lane, const Held &h) {
+template <class QueueLane>
+RQ_NOINLINE void park(const TileParams &p, QueueLane &lane, const Held &h) {
     bool waits = h.where != no_pixel;
     Slot slot{0, 0};
     if (waits) {
@@ -152,7 +157,7 @@ RQ_KERNEL_BOUNDS(adaptive_trace, TileParams, 256, RQ_TRACE_BLOCKS) {
         auto lane = TheQueue::lane(p.space, global_thread());
         const u64 start = device_ticks();
         u32 tile = (u32)((u64)global_wave() * tile_count(p) / grid_waves());
-        Grab grab{tile, 0, 0};
+        Grab grab{tile, 0, 0, Place{0, 0}};
         Stash stash = Stash::of_this_wave(p);
         Held held{};
         held.where = no_pixel;

@@ -11,8 +11,11 @@ use crate::programs::TILE_QUEUE;
 use crate::queue::{QueueLayout, QueueOptions};
 use std::time::Duration;
 
-/// Side of the default tile on a wide device: 4096 slots, a whole power of two.
+/// Side of the default tile on a wide device: a power of two, so that slots and pixels agree.
 const TILE_WIDE: u32 = 64;
+/// The same for images of fewer pixels than this, so that there are tiles for all waves.
+const TILE_SMALL: u32 = 32;
+const SMALL_IMAGE: u64 = 1 << 22;
 /// Side of the default tile on the CPU: a tile's rays stay in the nearest caches.
 const TILE_NARROW: u32 = 32;
 /// Most tiles: their number is a kernel's 32-bit index with room to add.
@@ -32,7 +35,11 @@ struct Tiling {
 
 impl Tiling {
     fn new(target: &Target, tile: Option<(u32, u32)>) -> Result<Tiling> {
-        let side = if target.device.is_wide() { TILE_WIDE } else { TILE_NARROW };
+        let side = match target.device.is_wide() {
+            true if target.film.pixels < SMALL_IMAGE => TILE_SMALL,
+            true => TILE_WIDE,
+            false => TILE_NARROW,
+        };
         let (width, height) = tile.unwrap_or((side, side));
         let (image_width, image_height) = (target.scene.width, target.scene.height);
         if width == 0 || height == 0 {
@@ -175,7 +182,20 @@ impl TileQueue {
             parked: u32::from(self.work != Work::None || self.policy == Policy::Paper),
             refill_price: refill_price(target),
             known_samples: self.known_samples,
+            grab_slots: self.grab_slots(target),
+            reserved: 0,
         }
+    }
+
+    /// Slots that a wave takes at a time: up to four turns' worth, but so few that each wave comes back at least
+    /// eight times, which evens out what they have to do.
+    fn grab_slots(&self, target: &Target) -> u32 {
+        if !target.device.is_wide() {
+            return CHUNK as u32;
+        }
+        let lanes = u64::from(self.persistent.blocks * self.persistent.threads);
+        let turns = (target.film.pixels / (8 * lanes)).clamp(1, 4);
+        turns as u32 * target.device.info().wave_size
     }
 
     /// Fills the queues with every slot; slots without a path drop out when they are drawn.
