@@ -112,12 +112,9 @@ RQ_INLINE bool take_primaries(const TileParams &p, Grab &grab, Held &h) {
     return true;
 }
 
-// What touches the queues is out of line: it runs at the ends of slices alone, and its registers shall not be
-// taken from tracing.
-
 // Rays for idle lanes from the tiles' queues. False: they are empty.
 template <class QueueLane>
-RQ_NOINLINE bool take_parked(const TileParams &p, QueueLane &lane, u32 &tile, Held &h) {
+RQ_INLINE bool take_parked(const TileParams &p, QueueLane &lane, u32 &tile, Held &h) {
     const u32 found = tile_with_rays(p, tile);
     if (found == (u32)tile_count(p)) return false;
     tile = found;
@@ -134,8 +131,7 @@ RQ_NOINLINE bool take_parked(const TileParams &p, QueueLane &lane, u32 &tile, He
 
 // Puts every lane's path into its slot and its tile's queue, tile after tile. What a queue refuses, the host
 // finds in its slot.
-template <class QueueLane>
-RQ_NOINLINE void park(const TileParams &p, QueueLane &lane, const Held &h) {
+template <class QueueLane> RQ_INLINE void park(const TileParams &p, QueueLane &lane, const Held &h) {
     bool waits = h.where != no_pixel;
     Slot slot{0, 0};
     if (waits) {

@@ -13,9 +13,6 @@ use std::time::Duration;
 
 /// Side of the default tile on a wide device: a power of two, so that slots and pixels agree.
 const TILE_WIDE: u32 = 64;
-/// The same for images of fewer pixels than this, so that there are tiles for all waves.
-const TILE_SMALL: u32 = 32;
-const SMALL_IMAGE: u64 = 1 << 22;
 /// Side of the default tile on the CPU: a tile's rays stay in the nearest caches.
 const TILE_NARROW: u32 = 32;
 /// Most tiles: their number is a kernel's 32-bit index with room to add.
@@ -35,11 +32,7 @@ struct Tiling {
 
 impl Tiling {
     fn new(target: &Target, tile: Option<(u32, u32)>) -> Result<Tiling> {
-        let side = match target.device.is_wide() {
-            true if target.film.pixels < SMALL_IMAGE => TILE_SMALL,
-            true => TILE_WIDE,
-            false => TILE_NARROW,
-        };
+        let side = if target.device.is_wide() { TILE_WIDE } else { TILE_NARROW };
         let (width, height) = tile.unwrap_or((side, side));
         let (image_width, image_height) = (target.scene.width, target.scene.height);
         if width == 0 || height == 0 {
