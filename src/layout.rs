@@ -416,4 +416,42 @@ layout! {
         /// Samples that each pixel shall have at the end.
         pub samples: u32,
     }
+
+    /// What the queue probe writes down about one operation.
+    pub struct ProbeRecord {
+        /// Device ticks before it.
+        pub begin: u64,
+        /// Device ticks after it.
+        pub end: u64,
+        /// The operation that put the value in: this one, or the one whose value a dequeue took out.
+        pub id: u32,
+        /// A QueueStatus, 6 if it has not returned, 5 if it did not take place.
+        pub status: u32,
+    }
+
+    /// The queue probe's launches.
+    pub struct QueueProbeParams {
+        /// The queue, number 0.
+        pub space: QueueSpace,
+        /// `length` actions a lane: 0 nothing, 1 enqueue, 2 dequeue.
+        pub script: Ptr<u32>,
+        /// One record an action.
+        pub records: Ptr<ProbeRecord>,
+        /// One word a value: a slot, or else an operation's number.
+        pub payload: Ptr<u64>,
+        /// Sums of the lanes' tallies: retries, spins, slow operations, helps.
+        pub tallies: Ptr<u64>,
+        /// Actions of each lane.
+        pub length: u32,
+        /// Values that the queue holds at first: 0..fill, put in by operations of these numbers.
+        pub fill: u32,
+        /// 1: values are slots that lanes own and hand on; 0: each enqueue has a new value.
+        pub slots: u32,
+        /// 1: sequentially consistent fences keep the operations within their stamps.
+        pub fenced: u32,
+        /// Bit w: waves w, w + 32, .. ask for help at once (patience 0).
+        pub slow_waves: u32,
+        /// How often an operation is repeated while it says queue_busy.
+        pub repeats: u32,
+    }
 }

@@ -66,6 +66,23 @@ pub static TILE_QUEUE: Program = Program {
     axes: &[&QUEUE, &INTEGRATOR],
     kernels: &["queue_initialise", "tile_generate", "tile_trace"],
 };
+/// Scripted queue operations with a record of each, for the judges of histories.
+pub static QUEUE_PROBE: Program = Program {
+    name: "queue_probe",
+    file: "bench/queue_probe.cpp",
+    axes: &[&EVERY_QUEUE],
+    kernels: &["probe_initialise", "probe"],
+};
+
+/// The rings of indices, of which two make a queue of payloads: kernels/queue/outer.h.
+pub const INDEX_RINGS: Axis = Axis { name: "QUEUE", values: &["glfq", "glfq_unbatched", "gwfq"] };
+/// The queue probe on queues of payloads, which can be full.
+pub static QUEUE_PROBE_OUTER: Program = Program {
+    name: "queue_probe_outer",
+    file: "bench/queue_probe_outer.cpp",
+    axes: &[&INDEX_RINGS],
+    kernels: &["probe_initialise", "probe"],
+};
 
 /// The platform's idioms one by one, for the tests of devices and compilers.
 pub static PROBE: Program = Program {
@@ -76,7 +93,8 @@ pub static PROBE: Program = Program {
 };
 
 /// Every program.
-pub static PROGRAMS: &[&Program] = &[&PROBE, &MEGAKERNEL, &COMPACTION, &TILE_QUEUE];
+pub static PROGRAMS: &[&Program] =
+    &[&PROBE, &MEGAKERNEL, &COMPACTION, &TILE_QUEUE, &QUEUE_PROBE, &QUEUE_PROBE_OUTER];
 
 /// One variant of a program: what a compiler is given.
 #[derive(Clone, Debug)]
