@@ -138,6 +138,8 @@ RQ_INLINE u64 device_ticks() {
     return __builtin_amdgcn_s_memrealtime();
 #endif
 }
+// Cycles of this compute unit's own clock: only differences taken by one lane mean something.
+RQ_INLINE u64 device_cycles() { return __builtin_readcyclecounter(); }
 RQ_INLINE void block_barrier() {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
     __builtin_amdgcn_s_barrier();
