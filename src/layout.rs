@@ -553,8 +553,12 @@ layout! {
         pub counter: Ptr<u64>,
         /// Sums of the lanes' retries, spins, slow operations and helps.
         pub tallies: Ptr<u64>,
+        /// Waves that have come.
+        pub arrived: Ptr<u32>,
         /// Ticks after which lanes give up.
         pub limit_ticks: u64,
+        /// Ticks that waves wait for each other at the start.
+        pub meet_ticks: u64,
         /// Who does what.
         pub roles: QueueRoles,
         /// Rows of operations.
@@ -563,8 +567,8 @@ layout! {
         pub counter_stamps: u32,
         /// Looks at slots that are out before a producer sits a row out.
         pub tries: u32,
-        /// Unused; keeps the size a multiple of 8.
-        pub reserved: u32,
+        /// Waves that work.
+        pub waves: u32,
     }
 
     /// A launch that measures the device's clock.

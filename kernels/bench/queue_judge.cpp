@@ -97,6 +97,13 @@ RQ_INLINE void take_row(const QueueJudgeParams &p, BenchQueue::Handle &q, BenchQ
     }
 }
 
+// Lanes begin together, as far as they come within a moment: histories of lanes one after the other show little.
+RQ_INLINE void meet(const QueueJudgeParams &p) {
+    if (wave_lane() == 0) atomic_add(p.arrived, 1u);
+    const u64 limit = device_ticks() + p.meet_ticks;
+    while (wave_broadcast(atomic_load(p.arrived), 0) < p.waves && !is_past(limit)) spin_hint();
+}
+
 }  // namespace rq
 
 // `rows` rows of operations: enqueues in the even ones and dequeues in the odd ones, or, split, in all of them what
@@ -107,6 +114,7 @@ RQ_KERNEL_BOUNDS(judge_run, QueueJudgeParams, 512, 1) {
     BenchQueue::Handle q = BenchQueue::at(p.space, 0);
     BenchQueue::Lane lane = BenchQueue::lane(p.space, global_thread());
     Hand hand = first_hand(p.roles, role, !is_outer, p.space.capacity);
+    meet(p);
     const u64 limit = device_ticks() + p.limit_ticks;
     const bool split = is_split(p.roles);
     for (u32 row = 0; row < p.rows; ++row) {

@@ -194,7 +194,7 @@ struct Memory {
     drain: Pass,
     tallies: Buffer<u64>,
     words: Buffer<u64>,
-    _others: (Buffer<u64>, Buffer<u64>, Buffer<u32>, Buffer<u64>),
+    _others: (Buffer<u64>, Buffer<u64>, [Buffer<u32>; 2], Buffer<u64>),
 }
 
 impl Memory {
@@ -205,6 +205,7 @@ impl Memory {
         let records = Buffer::zeroed(device, layout.total_record_words() as usize, "lanes' records")?;
         let payload = Buffer::zeroed(device, capacity, "payload")?;
         let out = Buffer::zeroed(device, capacity, "the slots' marks")?;
+        let arrived = Buffer::zeroed(device, 1, "the waves that have come")?;
         let counter = Buffer::zeroed(device, 1, "the clock that counts")?;
         let tallies = Buffer::zeroed(device, 4, "tallies")?;
         let work = Pass::new(device, shape, rows(plan))?;
@@ -225,9 +226,11 @@ impl Memory {
             rows: work.rows,
             counter_stamps: (plan.stamp == Stamp::Counter).into(),
             tries: TRIES,
-            reserved: 0,
+            arrived: arrived.ptr(),
+            meet_ticks: device.info().ticks_per_second / 10,
+            waves: plan.workload.waves(wave) as u32,
         };
-        let _others = (records, payload, out, counter);
+        let _others = (records, payload, [out, arrived], counter);
         Ok(Memory { device: device.clone(), params, work, drain, tallies, words, _others })
     }
 
