@@ -88,6 +88,12 @@ RQ_INLINE void take(const QueueBenchParams &p, BenchQueue::Handle &q, BenchQueue
     }
 }
 
+// A balanced lane takes a value out when it has put one in. A slot is a slot: who has none may take anybody's.
+RQ_INLINE bool may_take(const QueueBenchParams &p, const Work &w) {
+    if (is_split(p.roles)) return true;
+    return !w.hand.holds && (p.items == 0 || w.totals.put != w.totals.taken);
+}
+
 // One turn of the benchmark: an enqueue, a dequeue, or first the one and then the other.
 RQ_INLINE void step(const QueueBenchParams &p, BenchQueue::Handle &q, BenchQueue::Lane &lane, const Role &role,
                     Work &w) {
@@ -98,7 +104,7 @@ RQ_INLINE void step(const QueueBenchParams &p, BenchQueue::Handle &q, BenchQueue
         }
         put(p, q, lane, w, w.hand.holds);
     }
-    if (role.takes) take(p, q, lane, w, role.active && (is_split(p.roles) || !w.hand.holds));
+    if (role.takes) take(p, q, lane, w, role.active && may_take(p, w));
 }
 
 // A balanced lane with items of its own is done when it has put in all and taken out as many.
