@@ -1,12 +1,14 @@
 //! The command line: one file a command, and what the commands share.
 
 pub mod bench;
+pub mod bench_queue;
 pub mod devices;
 pub mod kernels;
 mod progress;
 pub mod render;
 mod report;
 mod signals;
+pub mod verify;
 mod watchdog;
 
 use crate::error::{Error, Result};
@@ -30,6 +32,8 @@ enum Command {
     /// Measure engines and queues
     #[command(subcommand)]
     Bench(bench::Command),
+    /// Judge queues by histories: nothing lost, first in first out, linearizable
+    Verify(Box<verify::Args>),
     /// List the devices that kernels can run on, and why others cannot
     Devices(devices::Args),
     /// Export the kernels' source, or compile it for an architecture without a device
@@ -42,6 +46,7 @@ impl Cli {
         match self.command {
             Command::Render(args) => render::run(args),
             Command::Bench(command) => bench::run(command),
+            Command::Verify(args) => verify::run(&args),
             Command::Devices(args) => devices::run(&args),
             Command::Kernels(args) => kernels::run(&args),
         }
