@@ -23,13 +23,14 @@ template <bool Batched> struct GlfqRing : RingCounters<GlfqRing<Batched>, 0, Bat
     };
     struct Lane {
         Tally tally;
+        bool sated;  // the same in all lanes of a wave
     };
 
     RQ_INLINE Handle at(const QueueSpace &s, u32 queue) {
         return Handle{s.words + queue * s.queue_words, 2 * (u64)s.capacity - 1,
                       Counters::threshold_after_enqueue(s, s.lanes)};
     }
-    RQ_INLINE Lane lane(const QueueSpace &, u32) { return Lane{}; }
+    RQ_INLINE Lane lane(const QueueSpace &, u32) { return Lane{Tally{}, false}; }
 
     RQ_INLINE void initialise(const QueueSpace &s, u32 queue, u64 first, u64 step, u32 fill) {
         const Handle q = at(s, queue);
@@ -72,7 +73,7 @@ template <bool Batched> struct GlfqRing : RingCounters<GlfqRing<Batched>, 0, Bat
         while (wanting != 0) {
             u64 ticket = 0;
             bool empty = false;
-            const bool granted = Counters::reserve_head(q, wanting, want, ticket, empty);
+            const bool granted = Counters::reserve_head(q, wanting, want, l.sated, ticket, empty);
             const bool got = granted && find(q, l, ticket, value);
             if (wave_any(got)) {
                 acquire_payload();
@@ -84,6 +85,7 @@ template <bool Batched> struct GlfqRing : RingCounters<GlfqRing<Batched>, 0, Bat
             if (wave_any(failed)) empty = Counters::settle(q, failed, ticket) || empty;
             want = want && !got && !empty;
             if (want && failed) RQ_TALLY(l, retries);
+            l.sated = !wave_any(failed || empty);
             wanting = wave_ballot(want);
         }
         return status;
@@ -130,7 +132,9 @@ template <bool Batched> struct GlfqRing : RingCounters<GlfqRing<Batched>, 0, Bat
     // its ticket before that: the value would be stranded. The loop is bounded as in install().
     RQ_INLINE bool find(Handle &q, Lane &l, u64 ticket, u32 &value) {
         u64 *const place = slot(q, ticket);
-        u64 word = atomic_load<slot_take>(place);
+        u64 word = Counters::await_fill(place, atomic_load<slot_take>(place), [&](u64 seen) {
+            return ahead(q, seen, ticket) < 0 && is_free(q, seen);
+        });
         for (;;) {
             if (ahead(q, word, ticket) == 0) {
                 value = (u32)((word & bottom(q)) >> 1);

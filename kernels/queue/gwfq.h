@@ -49,12 +49,13 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
         u64 waiting;     // requests pending on the queue at the last look; only read at the next operation, so
                          // that nobody waits for the load
         Tally tally;
+        bool sated;  // the last dequeue got all that it wanted; the same in all lanes of a wave
     };
 
     RQ_INLINE Handle at(const QueueSpace &s, u32 queue) { return Handle{s, s.words + queue * s.queue_words, queue}; }
     RQ_INLINE Lane lane(const QueueSpace &s, u32 number) {
         const u32 seq = request_seq(atomic_load(s.records + (u64)number * s.record_words + request_word));
-        return Lane{number, seq, s.help_delay, (number + 1) % s.resident_lanes, 0, Tally{}};
+        return Lane{number, seq, s.help_delay, (number + 1) % s.resident_lanes, 0, Tally{}, false};
     }
 
     RQ_INLINE void initialise(const QueueSpace &s, u32 queue, u64 first, u64 step, u32 fill) {
@@ -110,7 +111,7 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
         l.waiting = atomic_load(pending(q));
         for (u32 attempt = 0; attempt < q.space.patience && wanting != 0; ++attempt) {
             bool empty = false;
-            const bool granted = reserve_head(q, wanting, want, ticket, empty);
+            const bool granted = reserve_head(q, wanting, want, l.sated, ticket, empty);
             const bool got = granted && find(q, l, ticket, value);
             if (wave_any(got)) {
                 acquire_payload();
@@ -121,6 +122,7 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
             if (wave_any(failed)) empty = settle(q, failed, ticket) || empty;
             want = want && !got && !empty;
             if (want && failed) RQ_TALLY(l, retries);
+            l.sated = !wave_any(failed || empty);
             wanting = wave_ballot(want);
         }
         if (want) {
@@ -249,7 +251,10 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
     RQ_INLINE bool find(Handle &q, Lane &l, u64 ticket, u32 &value) {
         u64 *const place = slot(q, ticket);
         const u32 mine = lap(q, ticket);
-        u64 word = atomic_load<slot_take>(place);
+        u64 word = await_fill(place, atomic_load<slot_take>(place), [&](u64 seen) {
+            const Slot s = unpack(q, seen);
+            return is_before(q, s.lap, mine) && is_free(q, s);
+        });
         for (;;) {
             const Slot s = unpack(q, word);
             if (s.lap == mine) {

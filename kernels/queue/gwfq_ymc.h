@@ -97,7 +97,7 @@ struct GwfqYmc : RingCounters<GwfqYmc, 0, true> {
         u64 ticket = 0;
         for (u32 attempt = 0; attempt < q.space.patience && wanting != 0; ++attempt) {
             bool empty = false;
-            if (reserve_head(q, wanting, want, ticket, empty)) {
+            if (reserve_head(q, wanting, want, false, ticket, empty)) {
                 u64 found = none;
                 if (ticket >= q.space.pool_cells) {
                     status = queue_exhausted;
