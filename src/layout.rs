@@ -401,6 +401,8 @@ layout! {
         pub rays: RayStore,
         /// One queue a tile.
         pub space: QueueSpace,
+        /// Adaptive policy: slots of each tile whose primaries were handed out in this pass.
+        pub given: Ptr<u32>,
         /// Device ticks after which waves park their rays and return; 0: no limit.
         pub budget_ticks: u64,
         /// Tiles across the image.
@@ -415,6 +417,18 @@ layout! {
         pub tile_slots: u32,
         /// Samples that each pixel shall have at the end.
         pub samples: u32,
+        /// Adaptive policy: byte of a block's on-chip memory where the stashes start.
+        pub stash_offset: u32,
+        /// Adaptive policy: 1 if rays may be in the queues when the launch starts.
+        pub parked: u32,
+        /// Adaptive policy: lane-steps that a refill costs.
+        pub refill_price: u32,
+        /// Adaptive policy: slots that a wave takes at a time to hand out, a multiple of the wave size.
+        pub grab_slots: u32,
+        /// Unused.
+        pub reserved: u32,
+        /// Adaptive policy: samples that every pixel has when the pass begins; 0xffffffff: each has its own number.
+        pub known_samples: u32,
     }
 
     /// What the queue probe writes down about one operation.

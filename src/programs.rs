@@ -19,17 +19,7 @@ pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq", "gwfq", "gwfq_ym
 /// Every queue, for programs that measure or judge them.
 pub const EVERY_QUEUE: Axis = Axis {
     name: "QUEUE",
-    values: &[
-        "glfq",
-        "glfq_unbatched",
-        "gwfq",
-        "gwfq_ymc",
-        "sfq",
-        "sfq_waiting",
-        "sfq_non_waiting",
-        "bwd",
-        "faa",
-    ],
+    values: &["glfq", "glfq_unbatched", "gwfq", "gwfq_ymc", "sfq", "sfq_waiting", "bwd", "faa"],
 };
 
 /// A source file with entry points.
@@ -64,7 +54,7 @@ pub static TILE_QUEUE: Program = Program {
     name: "tile_queue",
     file: "engine/tile_queue.cpp",
     axes: &[&QUEUE, &INTEGRATOR],
-    kernels: &["queue_initialise", "tile_generate", "tile_trace"],
+    kernels: &["queue_initialise", "paper_generate", "paper_trace", "adaptive_trace"],
 };
 /// Scripted queue operations with a record of each, for the judges of histories.
 pub static QUEUE_PROBE: Program = Program {

@@ -189,7 +189,6 @@ campaigns! {
     gwfq: Gwfq { is_linearizable bears_weak_memory holds_payloads others_finish_when_a_wave_stalls }
     gwfq_ymc: GwfqYmc { is_linearizable bears_weak_memory others_finish_when_a_wave_stalls }
     sfq: Sfq { is_linearizable bears_weak_memory others_hang_when_a_wave_stalls }
-    sfq_non_waiting: SfqNonWaiting { is_linearizable bears_weak_memory others_hang_when_a_wave_stalls }
     bwd: Bwd { is_linearizable bears_weak_memory others_hang_when_a_wave_stalls }
 }
 

@@ -167,13 +167,12 @@ impl Counts {
 }
 
 /// The kinds that know EMPTY, one lane alone included.
-const WITH_EMPTY: [QueueKind; 7] = [
+const WITH_EMPTY: [QueueKind; 6] = [
     QueueKind::Glfq,
     QueueKind::GlfqUnbatched,
     QueueKind::Gwfq,
     QueueKind::GwfqYmc,
     QueueKind::Sfq,
-    QueueKind::SfqNonWaiting,
     QueueKind::Bwd,
 ];
 
@@ -191,7 +190,7 @@ fn one_lane_alone_sees_a_fifo_queue_at_every_small_capacity() {
 fn counters_and_fields_may_wrap() {
     // Just below 2^32 tickets, just below the end of a slot's lap field, of a 45-bit count, of 64 bits.
     let starts = ["0xfffffff0", "0x7ffffffffffffff0", "0x1ffffffffff0", "0xfffffffffffffff0"];
-    for kind in [QueueKind::Glfq, QueueKind::Gwfq, QueueKind::SfqNonWaiting, QueueKind::Bwd] {
+    for kind in [QueueKind::Glfq, QueueKind::Gwfq, QueueKind::Sfq, QueueKind::Bwd] {
         for start in starts {
             for capacity in [2, 4] {
                 let case = Case::new(kind, "sequential").capacity(capacity);
@@ -233,7 +232,7 @@ fn many_queues_share_the_lanes_records() {
 
 #[test]
 fn values_pass_through_the_waiting_forms() {
-    for kind in [QueueKind::SfqWaiting, QueueKind::Sfq, QueueKind::SfqNonWaiting, QueueKind::Bwd] {
+    for kind in [QueueKind::SfqWaiting, QueueKind::Sfq, QueueKind::Bwd] {
         for capacity in [4, 64] {
             Case::new(kind, "balanced").capacity(capacity).more("ops=5000").passes(&RACES);
         }
@@ -355,6 +354,12 @@ fn a_reused_ticket_is_caught() {
 #[test]
 fn an_enqueue_into_a_closed_slot_is_caught() {
     plant("closed_is_done", &[YIELDS], &[tokens(QueueKind::Gwfq, 2, 0), tokens(QueueKind::Gwfq, 2, 1)]);
+}
+
+#[test]
+fn a_forgotten_note_is_caught() {
+    let crowd = |capacity, patience| Case { threads: 8, ..tokens(QueueKind::Gwfq, capacity, patience) };
+    plant("stale_note", &["-DRQ_TEST_YIELDS=4"], &[crowd(4, 0), crowd(8, 0), crowd(4, 1)]);
 }
 
 #[test]

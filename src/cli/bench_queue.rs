@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Queues; sfq-waiting is left out of splits, where its consumers would wait for ever
-    #[arg(long, value_enum, value_delimiter = ',', alias = "queue", default_values = ["glfq", "glfq-unbatched", "gwfq", "gwfq-ymc", "sfq-waiting", "sfq-non-waiting", "bwd", "faa-ceiling"])]
+    #[arg(long, value_enum, value_delimiter = ',', alias = "queue", default_values = ["glfq", "glfq-unbatched", "gwfq", "gwfq-ymc", "sfq-waiting", "sfq", "bwd", "faa-ceiling"])]
     queues: Vec<QueueKind>,
     /// Each lane does both, or whole waves do one of the two
     #[arg(long, value_enum, alias = "mode", default_value = "all")]

@@ -48,6 +48,8 @@ pub enum Compact {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
+    /// Bounces stay in registers and on-chip memory; the queues take what a wave cannot keep.
+    Adaptive,
     /// As in the paper: primaries are enqueued first, every bounce goes through the tile's queue.
     Paper,
 }
@@ -80,7 +82,7 @@ impl Default for Settings {
         Settings {
             engine: EngineKind::TileQueue,
             queue: QueueKind::Glfq,
-            policy: Policy::Paper,
+            policy: Policy::Adaptive,
             compact: Compact::Append,
             tile: None,
             lanes: None,

@@ -301,8 +301,16 @@ mod tests {
             QueueLayout::new(QueueKind::Glfq, 8, 1, 4, 4, &QueueOptions::default()).expect("a fine layout");
         let turns = 2000;
         let script = (0..4 * turns).map(|i| Some(if i % 2 == 0 { Action::Enqueue } else { Action::Dequeue }));
-        let plan =
-            Plan { blocks: 4, threads: 1, script: script.collect(), fill: 2, slots: true, fenced: true };
+        let plan = Plan {
+            blocks: 4,
+            threads: 1,
+            script: script.collect(),
+            fill: 2,
+            slots: true,
+            fenced: true,
+            first_ticket: 0,
+            slow_waves: 0,
+        };
         let kernels = ProbeKernels::new(&device, &layout).expect("compiled in");
         let record = Probe::new(&device, kernels, &layout, plan).and_then(|p| p.run()).expect("runs");
         assert!(record.history.len() > turns, "{}", record.history.len());

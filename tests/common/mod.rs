@@ -2,7 +2,7 @@
 #![allow(dead_code)] // Each test file uses a part of this.
 
 use rayq::device::{Device, cpu::CpuDevice};
-use rayq::engine::{Compact, EngineKind, Render, Settings};
+use rayq::engine::{Compact, EngineKind, Policy, Render, Settings};
 use rayq::film::Film;
 use rayq::queue::QueueKind;
 use rayq::scene::{Overrides, Scene};
@@ -42,10 +42,12 @@ pub fn engine(engine: EngineKind) -> Settings {
     Settings { engine, ..Settings::default() }
 }
 
-/// Every engine in every form, with every queue.
+/// Every engine in every form, under every policy and with every queue.
 pub fn every_engine() -> Vec<Settings> {
-    let tiles =
-        QueueKind::TILE_QUEUES.iter().map(|&queue| Settings { queue, ..engine(EngineKind::TileQueue) });
+    let tiles = [Policy::Paper, Policy::Adaptive].into_iter().flat_map(|policy| {
+        let tile = Settings { policy, ..engine(EngineKind::TileQueue) };
+        QueueKind::TILE_QUEUES.into_iter().map(move |queue| Settings { queue, ..tile.clone() })
+    });
     [
         engine(EngineKind::Megakernel),
         engine(EngineKind::Compaction),

@@ -37,7 +37,7 @@ mutants! {
             => "constexpr Order ticket_rmw = Order::relaxed;\nconstexpr Order ticket_load = Order::relaxed;";
     }
     "glfq" in "queue/ring.h" {
-        "threshold_not_raised": "if (wave_lane() == 0) atomic_max<ticket_rmw>(threshold(q), to);" => "(void)q, (void)to;";
+        "threshold_not_raised": "if (wave_lane() == 0) reduce_max<ticket_rmw>(threshold(q), to);" => "(void)q, (void)to;";
         "small_threshold": "2 * (u64)s.capacity + max_of(s.capacity, lanes) - 1" => "max_of(s.capacity, lanes) - s.capacity + 1";
     }
     "glfq" in "queue/glfq.h" {
