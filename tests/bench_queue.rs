@@ -44,8 +44,7 @@ fn every_kind_and_workload_has_a_row_whose_books_balance() {
     assert_eq!(report["schema_version"], 1);
     assert!(report["commit"].is_string() && report["device"]["id"] == "cpu");
     let rows = report["rows"].as_array().expect("rows");
-    // Eight kinds in four workloads, but sfq-waiting in no split; where lanes suffice for the waiting form.
-    assert!(rows.len() >= 28, "{}", rows.len());
+    assert_eq!(rows.len(), 8 * 4 - 3, "eight kinds in four workloads, but no split for sfq-waiting");
     for row in rows {
         assert_eq!(row["runs"].as_array().map(Vec::len), Some(3), "per-run figures: {row}");
         assert!(row["warmup_run"]["mops"].is_number() && row["compile_seconds"].is_number());
@@ -118,7 +117,7 @@ fn e61_small_capacities_pass_every_item_once() {
     assert!(text.contains("--capacity") && code == 2, "{text}");
     for capacity in [1, 2, 3] {
         // Queues that block are slow where waiting lanes have no processor.
-        for (threads, queues) in [(64, "glfq,gwfq,gwfq-ymc"), (2, "sfq-waiting,sfq-non-waiting,bwd")] {
+        for (threads, queues) in [(64, "glfq,gwfq,gwfq-ymc"), (2, "sfq-waiting,sfq,bwd")] {
             let text =
                 bench(&format!("--capacity {capacity} --items 100000 --threads {threads} --queues {queues}"));
             let good = text.lines().filter(|l| l.contains("100000 items in, 100000 out, sum 4999950000"));
@@ -162,7 +161,7 @@ fn e67_lopsided_splits_end_and_empty_sides_are_refused() {
 fn e69_reported_lengths_are_possible_ones() {
     let folder = folder();
     let args = "bench queue --device cpu --report-occupancy --threads 64 --capacity 1024 --warmup 1 --interval 5 \
-                --runs 1 --queues glfq,gwfq,gwfq-ymc,sfq-non-waiting,bwd --json q.json";
+                --runs 1 --queues glfq,gwfq,gwfq-ymc,sfq,bwd --json q.json";
     let out = rayq(folder.path(), args);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     for row in json(folder.path(), "q.json")["rows"].as_array().expect("rows") {
@@ -217,7 +216,7 @@ fn histories_of_every_kind_are_judged() {
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout));
     let report = json(folder.path(), "v.json");
     let verdicts = report["verdicts"].as_array().expect("verdicts");
-    assert_eq!(verdicts.len(), 8 * 4 - 3, "no split for sfq-waiting");
+    assert_eq!(verdicts.len(), 7 * 4 - 3, "no split for sfq-waiting");
     for v in verdicts {
         assert!(v["violation"].is_null(), "{v}");
         let counts = &v["counts"];
@@ -297,7 +296,7 @@ fn what_cannot_be_judged_is_said() {
     let (text, code) = refusal("verify --device cpu --queue faa-ceiling");
     assert!(text.contains("carries no values") && code == 2, "{text}");
     let (text, code) = refusal("verify --device cpu --queue sfq-waiting --split 50");
-    assert!(text.contains("sfq-non-waiting") && code == 2, "{text}");
+    assert!(text.contains("use sfq") && code == 2, "{text}");
     let (text, _) = refusal("verify --split 0");
     assert!(text.contains("0 producers"), "{text}");
 }

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Queues; sfq-waiting is left out of splits, where its consumers would wait for ever
-    #[arg(long, value_enum, value_delimiter = ',', alias = "queues", default_values = ["glfq", "glfq-unbatched", "gwfq", "gwfq-ymc", "sfq", "sfq-waiting", "sfq", "bwd"])]
+    #[arg(long, value_enum, value_delimiter = ',', alias = "queues", default_values = ["glfq", "glfq-unbatched", "gwfq", "gwfq-ymc", "sfq", "sfq-waiting", "bwd"])]
     queue: Vec<QueueKind>,
     /// `balanced`, or the percentage of lanes that put values in
     #[arg(long, value_delimiter = ',', value_parser = parse_split, default_values = ["balanced", "25", "50", "75"])]

@@ -90,7 +90,7 @@ impl Workload {
         }
         if self.is_split() && queue == QueueKind::SfqWaiting {
             return Err(Error::Input(
-                "queue sfq-waiting: consumers of a split would wait for ever; use sfq-non-waiting".into(),
+                "queue sfq-waiting: consumers of a split would wait for ever; use sfq".into(),
             ));
         }
         Ok(())
