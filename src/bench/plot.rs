@@ -121,7 +121,7 @@ impl Plot {
         }
         chart
             .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
+            .position(SeriesLabelPosition::LowerRight)
             .label_font((FONT, 15))
             .background_style(WHITE.mix(0.85))
             .border_style(BLACK.mix(0.3))
