@@ -23,7 +23,9 @@ fn is_linearizable_on_either_memory() {
                 for slots in [true, false] {
                     let base = example("lock_ring");
                     let sim = Options { model, memory, ..base.sim };
-                    summary.add(&Campaign { roles, slots, sim, ..base }.run(0..40).unwrap_or_else(|e| panic!("{e}")));
+                    summary.add(
+                        &Campaign { roles, slots, sim, ..base }.run(0..40).unwrap_or_else(|e| panic!("{e}")),
+                    );
                 }
             }
         }

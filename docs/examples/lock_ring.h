@@ -35,9 +35,8 @@ struct LockRing {
         const u64 end = atomic_load(tail(q)), room = q.capacity - (end - atomic_load(head(q)));
         const u64 rank = wave_rank(wanting);
         const bool fits = want && rank < room;
-        if (fits) atomic_store(slot(q, end + rank), (u64)value);
-        // Each lane releases what it wrote, the value's payload included; then one lane unlocks for all.
-        release_payload();
+        // Each lane releases what it wrote before, the value's payload included; then one lane unlocks for all.
+        if (fits) atomic_store<slot_install>(slot(q, end + rank), (u64)value);
         unlock(q, tail(q), end + min_of((u64)count_lanes(wanting), room));
         return fits ? queue_ok : want ? queue_full : queue_idle;
     }
@@ -49,7 +48,7 @@ struct LockRing {
         const u64 start = atomic_load(head(q)), length = atomic_load(tail(q)) - start;
         const u64 rank = wave_rank(wanting);
         const bool got = want && rank < length;
-        if (got) value = (u32)atomic_load(slot(q, start + rank));
+        if (got) value = (u32)atomic_load<slot_take>(slot(q, start + rank));
         unlock(q, head(q), start + min_of((u64)count_lanes(wanting), length));
         acquire_payload();
         return got ? queue_ok : want ? queue_empty : queue_idle;

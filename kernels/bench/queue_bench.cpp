@@ -105,6 +105,8 @@ RQ_INLINE void step(const QueueBenchParams &p, BenchQueue::Handle &q, BenchQueue
         put(p, q, lane, w, w.hand.holds);
     }
     if (role.takes) take(p, q, lane, w, role.active && may_take(p, w));
+    // A worker may wait for one that has no processor; a wave is never alone on a GPU.
+    if (wave_size_is_one && (w.putting || w.taking)) give_way();
 }
 
 // A balanced lane with items of its own is done when it has put in all and taken out as many.
@@ -144,6 +146,7 @@ RQ_INLINE void settle(const QueueBenchParams &p, BenchQueue::Handle &q, BenchQue
         put(p, q, lane, w, w.putting);
         take(p, q, lane, w, w.taking);
         if (is_past(limit)) break;
+        give_way();
     }
 }
 
@@ -195,8 +198,10 @@ RQ_KERNEL_BOUNDS(bench_run, QueueBenchParams, 512, 1) {
     bool measuring = p.warmup_ticks == 0;
     u64 end = common_start(p.clock) + (measuring ? p.interval_ticks : p.warmup_ticks);
     for (;;) {
+        const u64 before = w.totals.put + w.totals.taken;
         RQ_NO_UNROLL
         for (u32 n = 0; n < steps_unseen; ++n) step(p, q, lane, role, w);
+        if (!wave_any(w.totals.put + w.totals.taken != before)) give_way();
         sample(p, q, occupancy);
         // A pool that is used up ends the run early for all: there is nothing left to measure.
         if (wave_any(w.exhausted)) {

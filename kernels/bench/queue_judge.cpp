@@ -50,7 +50,7 @@ RQ_INLINE void put_row(const QueueJudgeParams &p, BenchQueue::Handle &q, BenchQu
         for (u32 tries = 0; tries < p.tries; ++tries) {
             draw_slot(hand, role, p.out, p.space.capacity);
             if (wave_any(hand.holds)) break;
-            spin_hint();
+            give_way();
         }
     }
     const bool want = hand.holds;
@@ -61,7 +61,7 @@ RQ_INLINE void put_row(const QueueJudgeParams &p, BenchQueue::Handle &q, BenchQu
     const BenchValue value = is_outer ? (BenchValue)item : hand.value;
     QueueStatus status = BenchQueue::enqueue(q, lane, want, value);
     while (wave_any(status == queue_busy) && !is_past(limit)) {
-        spin_hint();
+        give_way();
         const QueueStatus again = BenchQueue::enqueue(q, lane, status == queue_busy, value);
         if (status == queue_busy) status = again;
     }
@@ -76,7 +76,7 @@ RQ_INLINE void take_row(const QueueJudgeParams &p, BenchQueue::Handle &q, BenchQ
     BenchValue value = 0;
     QueueStatus status = BenchQueue::dequeue(q, lane, want, value);
     while (wave_any(status == queue_busy) && !is_past(limit)) {
-        spin_hint();
+        give_way();
         BenchValue found = 0;
         const QueueStatus again = BenchQueue::dequeue(q, lane, status == queue_busy, found);
         if (again == queue_ok) value = found;
@@ -101,7 +101,7 @@ RQ_INLINE void take_row(const QueueJudgeParams &p, BenchQueue::Handle &q, BenchQ
 RQ_INLINE void meet(const QueueJudgeParams &p) {
     if (wave_lane() == 0) atomic_add(p.arrived, 1u);
     const u64 limit = device_ticks() + p.meet_ticks;
-    while (wave_broadcast(atomic_load(p.arrived), 0) < p.waves && !is_past(limit)) spin_hint();
+    while (wave_broadcast(atomic_load(p.arrived), 0) < p.waves && !is_past(limit)) give_way();
 }
 
 }  // namespace rq

@@ -121,7 +121,7 @@ impl Plot {
         }
         chart
             .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
+            .position(SeriesLabelPosition::LowerRight)
             .label_font((FONT, 15))
             .background_style(WHITE.mix(0.85))
             .border_style(BLACK.mix(0.3))
@@ -166,7 +166,10 @@ mod tests {
         assert!(svg.contains("throughput") && svg.contains("glfq") && svg.contains("polyline"), "{svg}");
         let png = image::open(stem.with_extension("png")).expect("a PNG").to_rgb8();
         let inked = |range: std::ops::Range<u32>| {
-            range.flat_map(|y| (0..SIZE.0).map(move |x| (x, y))).filter(|&(x, y)| png.get_pixel(x, y).0 != [255; 3]).count()
+            range
+                .flat_map(|y| (0..SIZE.0).map(move |x| (x, y)))
+                .filter(|&(x, y)| png.get_pixel(x, y).0 != [255; 3])
+                .count()
         };
         // The caption alone is in the uppermost rows.
         assert!(inked(14..40) > 100, "no text");

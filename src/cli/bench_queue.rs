@@ -184,7 +184,9 @@ impl Args {
         if self.workload != Choice::Balanced && self.items.is_none() {
             match self.consumers {
                 Some(consumers) => {
-                    all.extend(self.producers.iter().map(|&producers| Workload::Split { producers, consumers }));
+                    all.extend(
+                        self.producers.iter().map(|&producers| Workload::Split { producers, consumers }),
+                    );
                 }
                 None if lanes == 1 && self.workload == Choice::All => {}
                 None => {
@@ -225,14 +227,19 @@ impl Args {
         let sides = self.workload != Choice::Balanced && self.items.is_none();
         match (&self.producers[..], self.consumers) {
             (producers, _) if sides && producers.contains(&0) => {
-                return Err(Error::Input("--producers 0: nothing would come out; at least 1 is needed".into()));
+                return Err(Error::Input(
+                    "--producers 0: nothing would come out; at least 1 is needed".into(),
+                ));
             }
             (_, Some(0)) => {
-                return Err(Error::Input("--consumers 0: the queue would stay full; at least 1 is needed".into()));
+                return Err(Error::Input(
+                    "--consumers 0: the queue would stay full; at least 1 is needed".into(),
+                ));
             }
             (producers, None) if sides && producers.iter().any(|&p| p >= 100) => {
                 return Err(Error::Input(
-                    "--producers: 100% leave no consumers; give percentages from 1 to 99, or --consumers too".into(),
+                    "--producers: 100% leave no consumers; give percentages from 1 to 99, or --consumers too"
+                        .into(),
                 ));
             }
             _ => {}
@@ -400,7 +407,16 @@ fn title(row: &Row) -> String {
     let form = if row.case.outer { "payloads in two rings" } else { "raw" };
     let mut text = format!(
         "\n{}, capacity {}, blocks of {}, {form}\n{:16} {:>7} {:>10} {:>21} {:>9} {:>9} {:>9}",
-        row.case.workload, row.real_capacity, row.case.block, "", "lanes", "M ops/s", "min .. max", "empty", "full", "busy"
+        row.case.workload,
+        row.real_capacity,
+        row.case.block,
+        "",
+        "lanes",
+        "M ops/s",
+        "min .. max",
+        "empty",
+        "full",
+        "busy"
     );
     if row.case.counters {
         let _ = write!(text, " {:>9} {:>9} {:>9} {:>9} {:>9}", "retries", "spins", "slow", "helps", "cycles");
@@ -433,11 +449,21 @@ fn line(row: &Row) -> String {
         );
     }
     if let Some(o) = &run.occupancy {
-        let _ = write!(text, "  {} .. {} in {} reports, then {}", o.least, o.most, o.samples, o.before_and_after_drain.1);
+        let _ = write!(
+            text,
+            "  {} .. {} in {} reports, then {}",
+            o.least, o.most, o.samples, o.before_and_after_drain.1
+        );
     }
     if row.case.items.is_some() {
         let books = &run.books;
-        let _ = write!(text, "  {} items in, {} out, sum {}", books.put, books.taken + books.drained, books.out_sum);
+        let _ = write!(
+            text,
+            "  {} items in, {} out, sum {}",
+            books.put,
+            books.taken + books.drained,
+            books.out_sum
+        );
     }
     if run.exhausted {
         text += "  (pool used up: interval cut short)";

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Queues; sfq-waiting is left out of splits, where its consumers would wait for ever
-    #[arg(long, value_enum, value_delimiter = ',', alias = "queues", default_values = ["glfq", "glfq-unbatched", "gwfq", "gwfq-ymc", "sfq", "sfq-waiting", "sfq", "bwd"])]
+    #[arg(long, value_enum, value_delimiter = ',', alias = "queues", default_values = ["glfq", "glfq-unbatched", "gwfq", "gwfq-ymc", "sfq", "sfq-waiting", "bwd"])]
     queue: Vec<QueueKind>,
     /// `balanced`, or the percentage of lanes that put values in
     #[arg(long, value_delimiter = ',', value_parser = parse_split, default_values = ["balanced", "25", "50", "75"])]
@@ -145,7 +145,8 @@ struct Counts {
 impl Counts {
     fn of(recording: &Recording) -> Counts {
         let [retries, spins, slow, helps] = recording.tallies;
-        let mut counts = Counts { refused: recording.refused, retries, spins, slow, helps, ..Counts::default() };
+        let mut counts =
+            Counts { refused: recording.refused, retries, spins, slow, helps, ..Counts::default() };
         let is_taken = |o: &&Operation| o.result == Outcome::Ok && o.action == Action::Dequeue;
         counts.drained = recording.history[recording.drain..].iter().filter(is_taken).count() as u64;
         for o in &recording.history {
@@ -194,7 +195,9 @@ pub fn run(args: &Args) -> Result<()> {
     end?;
     match report.verdicts.iter().filter(|v| v.violation.is_some()).count() {
         0 => Ok(()),
-        n => Err(Error::Device(format!("{n} of {} histories are not those of a queue", report.verdicts.len()))),
+        n => {
+            Err(Error::Device(format!("{n} of {} histories are not those of a queue", report.verdicts.len())))
+        }
     }
 }
 
@@ -205,7 +208,9 @@ impl Args {
         let mut plans = vec![];
         for &queue in &self.queue {
             if queue == QueueKind::FaaCeiling {
-                return Err(Error::Input("queue faa-ceiling: carries no values: there is nothing to judge".into()));
+                return Err(Error::Input(
+                    "queue faa-ceiling: carries no values: there is nothing to judge".into(),
+                ));
             }
             for &lanes in if self.lanes.is_empty() { &usual } else { &self.lanes } {
                 for &split in &self.split {
@@ -280,7 +285,12 @@ fn violation(plan: &Plan, recording: &Recording, counts: &Counts, window: &Path)
     let history = if plan.queue.is_linearizable() {
         &recording.history
     } else {
-        judged = recording.history.iter().copied().filter(|o| o.value.is_some() && o.result != Outcome::Full).collect();
+        judged = recording
+            .history
+            .iter()
+            .copied()
+            .filter(|o| o.value.is_some() && o.result != Outcome::Full)
+            .collect();
         &judged
     };
     if let Err(violation) = linearize::check(history, Some(recording.capacity)) {
@@ -304,7 +314,11 @@ fn violation(plan: &Plan, recording: &Recording, counts: &Counts, window: &Path)
             o.action == Action::Enqueue && o.result == Outcome::Ok && !taken.contains(&o.value)
         };
         let part: Vec<_> = history.iter().filter(lost).copied().collect();
-        return Ok(Some(format!("{} values went in and never came out; {}", part.len(), save(&part, window)?)));
+        return Ok(Some(format!(
+            "{} values went in and never came out; {}",
+            part.len(),
+            save(&part, window)?
+        )));
     }
     Ok(None)
 }
@@ -345,7 +359,11 @@ impl Display for Verdict {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let c = &self.counts;
         let form = if self.outer { ", payloads" } else { "" };
-        writeln!(f, "{}{form}, {}, {} lanes, capacity {}", self.queue, self.workload, self.lanes, self.capacity)?;
+        writeln!(
+            f,
+            "{}{form}, {}, {} lanes, capacity {}",
+            self.queue, self.workload, self.lanes, self.capacity
+        )?;
         writeln!(
             f,
             "  operations  {} enqueues and {} dequeues ok ({} of them when all was over), {} empty, {} full, {} pending, {} refused",
@@ -362,7 +380,11 @@ impl Display for Verdict {
             Stamp::Timer => format!("device timer, granularity {granularity}, skew {skew} ticks"),
             Stamp::Counter => "counted stamps, exact".into(),
         };
-        writeln!(f, "  time        {clock}; {} of {} pairs are in order ({share:.4}%)", self.pairs.ordered, self.pairs.all)?;
+        writeln!(
+            f,
+            "  time        {clock}; {} of {} pairs are in order ({share:.4}%)",
+            self.pairs.ordered, self.pairs.all
+        )?;
         if !self.planted_swaps.is_empty() {
             let mut distances = self.planted_swaps.clone();
             distances.sort_unstable_by_key(|d| d.unwrap_or(usize::MAX));
@@ -376,11 +398,17 @@ impl Display for Verdict {
             )?;
         }
         if !self.queue.is_linearizable() {
-            writeln!(f, "  by design   its EMPTY and FULL hold at no one moment: judged by its values alone")?;
+            writeln!(
+                f,
+                "  by design   its EMPTY and FULL hold at no one moment: judged by its values alone"
+            )?;
         }
         let (device, judges) = self.seconds;
         match &self.violation {
-            None => writeln!(f, "  verdict     nothing lost, first in first out, linearizable ({device:.2} s to record, {judges:.2} s to judge)"),
+            None => writeln!(
+                f,
+                "  verdict     nothing lost, first in first out, linearizable ({device:.2} s to record, {judges:.2} s to judge)"
+            ),
             Some(why) => writeln!(f, "  verdict     WRONG: {why}"),
         }
     }

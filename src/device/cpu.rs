@@ -25,6 +25,12 @@ extern "C" fn rq_cpu_ticks() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
+/// `give_way` of kernels/bench: another worker may have what this one waits for.
+#[unsafe(no_mangle)]
+extern "C" fn rq_cpu_yield() {
+    std::thread::yield_now();
+}
+
 /// Alignment of every allocation: a cache-line pair and more, as GPUs give.
 const ALIGNMENT: usize = 256;
 

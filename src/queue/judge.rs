@@ -47,7 +47,9 @@ pub fn overtaken(history: &[Operation]) -> Option<(Operation, Operation)> {
     // (consumer, producer, place in the program, number)
     let taken = history.iter().enumerate().filter(|(_, o)| is_taken(o));
     let mut taken: Vec<_> = taken
-        .filter_map(|(place, o)| put.get(&o.value).map(|&(producer, number)| (o.lane, producer, place, number)))
+        .filter_map(|(place, o)| {
+            put.get(&o.value).map(|&(producer, number)| (o.lane, producer, place, number))
+        })
         .collect();
     taken.sort_unstable();
     let wrong = taken.windows(2).find(|w| (w[0].0, w[0].1) == (w[1].0, w[1].1) && w[0].3 > w[1].3)?;
@@ -103,7 +105,11 @@ pub fn planted_swaps(history: &[Operation], places: usize) -> Vec<Option<usize>>
 ///
 /// Values go with all their operations, other operations alone, in ever smaller lots for as long as what remains
 /// is wrong (Zeller's delta debugging).
-pub fn smallest_window(history: &[Operation], capacity: Option<u64>, violation: &Violation) -> Vec<Operation> {
+pub fn smallest_window(
+    history: &[Operation],
+    capacity: Option<u64>,
+    violation: &Violation,
+) -> Vec<Operation> {
     let mut lots = lots(&suspects(history, violation));
     let is_wrong = |lots: &[Vec<Operation>]| linearize::check(&lots.concat(), capacity).is_err();
     if !is_wrong(&lots) {

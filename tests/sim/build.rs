@@ -60,7 +60,8 @@ fn examples(out: &Path) -> Vec<Job> {
         let folder = out.join("examples").join(name);
         fs::create_dir_all(folder.join("queue")).expect("OUT_DIR is writable");
         fs::write(folder.join("queue/lock_ring.h"), source).expect("OUT_DIR is writable");
-        let select = "#pragma once\n#include \"queue/lock_ring.h\"\nnamespace rq {\ntypedef LockRing TheQueue;\n}\n";
+        let select =
+            "#pragma once\n#include \"queue/lock_ring.h\"\nnamespace rq {\ntypedef LockRing TheQueue;\n}\n";
         fs::write(folder.join("queue/select.h"), select).expect("OUT_DIR is writable");
         let unit = programs::QUEUE_PROBE.unit(&["sfq"]);
         Job {
@@ -92,7 +93,14 @@ fn plant(out: &Path, mutant: &mutants::Mutant) -> Option<PathBuf> {
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    for input in ["../../kernels", "../../docs/examples", "../../src/layout.rs", "../../src/programs.rs", "kernels", "mutants.rs"] {
+    for input in [
+        "../../kernels",
+        "../../docs/examples",
+        "../../src/layout.rs",
+        "../../src/programs.rs",
+        "kernels",
+        "mutants.rs",
+    ] {
         println!("cargo::rerun-if-changed={input}");
     }
     fs::write(out.join("layout.h"), layout::header()).expect("OUT_DIR is writable");

@@ -72,7 +72,9 @@ fn check_each(bench: &Bench, books: &Books) -> Result<Option<String>> {
         // Split: a slot is out if it is in the queue or in its producer's hand.
         false => bench.out.to_vec()?,
         // Balanced: lanes began with the slots of their own numbers, and every one of these is somewhere.
-        true => (0..seen.len() as u64).map(|i| u32::from(i < u64::from(bench.params.roles.producers))).collect(),
+        true => {
+            (0..seen.len() as u64).map(|i| u32::from(i < u64::from(bench.params.roles.producers))).collect()
+        }
     };
     let bad = seen.iter().zip(&places).position(|(count, wanted)| count != wanted);
     Ok(bad.map(|i| format!("slot {i} is in {} places at the end, not {}", seen[i], places[i])))

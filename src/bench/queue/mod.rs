@@ -214,7 +214,11 @@ pub fn measure(
         real_capacity: bench.layout.capacity(),
         lanes: case.workload.lanes(),
         producers: case.workload.roles().producers,
-        consumers: if case.workload.is_split() { case.workload.roles().consumers } else { case.workload.lanes() },
+        consumers: if case.workload.is_split() {
+            case.workload.roles().consumers
+        } else {
+            case.workload.lanes()
+        },
         mops: Spread::of(&runs.iter().map(|r| r.mops).collect::<Vec<_>>()),
         warmup_run,
         runs,

@@ -27,7 +27,11 @@ impl Workload {
     /// # Errors
     /// Shares that leave nobody on one side.
     pub fn split(lanes: u32, percent: u32) -> Result<Workload> {
-        let nobody = |who: &str| Err(Error::Input(format!("a split of {lanes} lanes with {percent}% producers has 0 {who}: the others would wait for ever; at least one of each is needed")));
+        let nobody = |who: &str| {
+            Err(Error::Input(format!(
+                "a split of {lanes} lanes with {percent}% producers has 0 {who}: the others would wait for ever; at least one of each is needed"
+            )))
+        };
         match (lanes, percent) {
             (_, 0) => nobody("producers"),
             (_, 100..) => nobody("consumers"),
@@ -77,14 +81,16 @@ impl Workload {
     pub fn check(self, queue: QueueKind) -> Result<()> {
         let QueueRoles { producers, consumers } = self.roles();
         if producers == 0 {
-            return Err(Error::Input("0 producers: nothing would ever come out; at least 1 is needed".into()));
+            return Err(Error::Input(
+                "0 producers: nothing would ever come out; at least 1 is needed".into(),
+            ));
         }
         if self.is_split() && consumers == 0 {
             return Err(Error::Input("0 consumers: the queue would stay full; at least 1 is needed".into()));
         }
         if self.is_split() && queue == QueueKind::SfqWaiting {
             return Err(Error::Input(
-                "queue sfq-waiting: consumers of a split would wait for ever; use sfq-non-waiting".into(),
+                "queue sfq-waiting: consumers of a split would wait for ever; use sfq".into(),
             ));
         }
         Ok(())

@@ -1,0 +1,302 @@
+//! `rayq bench queue` and `rayq verify` on the CPU: small, quick, and with what they are known to be asked.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs rayq in a folder of the test's own.
+fn rayq(folder: &Path, args: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rayq"));
+    command.current_dir(folder).args(args.split_whitespace()).output().expect("it starts")
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+/// What `bench queue` prints, of a run that goes well.
+fn bench(args: &str) -> String {
+    let out = rayq(folder().path(), &format!("bench queue --device cpu --runs 1 {args}"));
+    assert!(out.status.success(), "{args}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).expect("text")
+}
+
+/// The only line on standard error, and the exit code.
+fn refusal(args: &str) -> (String, i32) {
+    let out = rayq(folder().path(), args);
+    let text = String::from_utf8(out.stderr).expect("text");
+    assert!(!text.contains("panicked"), "{text}");
+    (text, out.status.code().expect("no signal"))
+}
+
+fn json(folder: &Path, name: &str) -> Value {
+    let text = std::fs::read_to_string(folder.join(name)).expect("written");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn every_kind_and_workload_has_a_row_whose_books_balance() {
+    let folder = folder();
+    let args = "bench queue --device cpu --lanes 4 --warmup 1 --interval 5 --runs 3 --json q.json --csv q.csv --plots p";
+    let out = rayq(folder.path(), args);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let report = json(folder.path(), "q.json");
+    assert_eq!(report["schema_version"], 1);
+    assert!(report["commit"].is_string() && report["device"]["id"] == "cpu");
+    let rows = report["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 8 * 4 - 3, "eight kinds in four workloads, but no split for sfq-waiting");
+    for row in rows {
+        assert_eq!(row["runs"].as_array().map(Vec::len), Some(3), "per-run figures: {row}");
+        assert!(row["warmup_run"]["mops"].is_number() && row["compile_seconds"].is_number());
+        for run in row["runs"].as_array().expect("runs") {
+            let number = |key: &str| run[key].as_u64().expect("a number");
+            let mops = (number("enqueued") + number("dequeued")) as f64
+                / run["seconds"].as_f64().expect("a number")
+                / 1e6;
+            assert!((mops - run["mops"].as_f64().expect("a number")).abs() < 1e-6 * mops.max(1.0));
+            let books = &run["books"];
+            let count = |key: &str| books[key].as_u64().expect("a number");
+            if row["queue"] != "faa-ceiling" {
+                assert_eq!(books["balanced"], true);
+                assert_eq!(count("put"), count("taken") + count("drained"));
+                assert_eq!(count("put_sum"), count("out_sum"));
+            }
+        }
+    }
+    let csv = std::fs::read_to_string(folder.path().join("q.csv")).expect("written");
+    assert_eq!(csv.lines().count(), 1 + rows.len());
+    let columns = csv.lines().next().map_or(0, |l| l.split(',').count());
+    assert!(csv.lines().all(|l| l.split(',').count() == columns), "{csv}");
+    for plot in ["balanced", "split-25", "split-50", "split-75"] {
+        for form in ["svg", "png"] {
+            let file = folder.path().join(format!("p/throughput-{plot}-block-256.{form}"));
+            assert!(file.metadata().is_ok_and(|m| m.len() > 1000), "{}", file.display());
+        }
+    }
+}
+
+#[test]
+fn payload_queues_and_counters_have_rows_too() {
+    let text = bench(
+        "--queues glfq,gwfq --lanes 4 --warmup 1 --interval 5 --outer --capacity 64 --counters --patience 1 --help-delay 1",
+    );
+    assert!(text.contains("payloads in two rings") && text.contains("helps"), "{text}");
+    assert_eq!(
+        text.lines().filter(|l| l.starts_with("glfq") || l.starts_with("gwfq")).count(),
+        2 * 4,
+        "{text}"
+    );
+}
+
+#[test]
+fn a_pool_that_is_used_up_is_said() {
+    let text = bench(
+        "--queues gwfq-ymc --lanes 2 --workload balanced --warmup 1 --interval 1000 --pool-cells 1000000",
+    );
+    assert!(text.contains("pool used up"), "{text}");
+    let (text, code) =
+        refusal("bench queue --device cpu --queues gwfq-ymc --lanes 2 --pool-cells 100 --workload balanced");
+    assert!(text.contains("used up in the warm-up") && text.contains("--pool-cells") && code == 2, "{text}");
+}
+
+/// E60: any number of lanes.
+#[test]
+fn e60_lanes_need_not_fill_waves() {
+    for lanes in ["31,33", "63,65,97", "1000"] {
+        let text =
+            bench(&format!("--threads {lanes} --queues glfq --workload balanced --warmup 1 --interval 5"));
+        let rows = text.lines().filter(|l| l.starts_with("glfq")).count();
+        assert_eq!(rows, lanes.split(',').count(), "{text}");
+    }
+}
+
+/// E61: the smallest capacities, and a fixed number of items.
+#[test]
+fn e61_small_capacities_pass_every_item_once() {
+    let (text, code) = refusal("bench queue --capacity 0");
+    assert!(text.contains("--capacity") && code == 2, "{text}");
+    for capacity in [1, 2, 3] {
+        // Queues that block are slow where waiting lanes have no processor.
+        for (threads, queues) in [(64, "glfq,gwfq,gwfq-ymc"), (2, "sfq-waiting,sfq,bwd")] {
+            let text =
+                bench(&format!("--capacity {capacity} --items 100000 --threads {threads} --queues {queues}"));
+            let good = text.lines().filter(|l| l.contains("100000 items in, 100000 out, sum 4999950000"));
+            assert_eq!(good.count(), 3, "{text}");
+        }
+    }
+}
+
+/// E63: capacities beyond what memory or numbers hold.
+#[test]
+fn e63_huge_capacities_are_refused_with_value_and_limit() {
+    for capacity in ["18446744073709551615", "4294967296", "9223372036854775808"] {
+        let (text, code) = refusal(&format!("bench queue --device cpu --capacity {capacity}"));
+        assert!(text.contains(capacity) && text.contains("1073741824") && code == 2, "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
+}
+
+/// E67: one of many against few, and nobody.
+#[test]
+fn e67_lopsided_splits_end_and_empty_sides_are_refused() {
+    for (producers, consumers) in [(255, 1), (1, 255)] {
+        let text = bench(&format!(
+            "--mode split --producers {producers} --consumers {consumers} --capacity 2 --queues glfq,gwfq,bwd --warmup 1 --interval 20"
+        ));
+        assert_eq!(text.lines().filter(|l| l.contains(" 256 ")).count(), 3, "{text}");
+    }
+    for (args, side) in [
+        ("--producers 3 --consumers 0", "consumers"),
+        ("--producers 0 --consumers 3", "producers"),
+        ("--producers 0", "producers"),
+        ("--producers 100", "consumers"),
+    ] {
+        let (text, code) = refusal(&format!("bench queue --device cpu --mode split {args}"));
+        assert!(text.contains(side) && code == 2 && text.lines().count() == 1, "{args}: {text}");
+    }
+}
+
+/// E69: lengths made of two counters that move.
+#[test]
+fn e69_reported_lengths_are_possible_ones() {
+    let folder = folder();
+    let args = "bench queue --device cpu --report-occupancy --threads 64 --capacity 1024 --warmup 1 --interval 5 \
+                --runs 1 --queues glfq,gwfq,gwfq-ymc,sfq,bwd --json q.json";
+    let out = rayq(folder.path(), args);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    for row in json(folder.path(), "q.json")["rows"].as_array().expect("rows") {
+        let lengths = &row["runs"][0]["occupancy"];
+        assert!(lengths["samples"].as_u64() > Some(0), "{row}");
+        assert!(lengths["least"].as_u64() <= lengths["most"].as_u64(), "{row}");
+        assert!(lengths["most"].as_u64() <= Some(1024), "{row}");
+        assert_eq!(lengths["before_and_after_drain"][1], 0, "empty at the end: {row}");
+    }
+}
+
+#[test]
+fn a_time_limit_keeps_the_finished_rows() {
+    let folder = folder();
+    let args = "bench queue --device cpu --lanes 2 --queues glfq --workload balanced --interval 300 --runs 100 \
+                --timeout 0.5 --json q.json";
+    let out = rayq(folder.path(), args);
+    assert_eq!(out.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("not finished within 0.5 s"));
+    assert_eq!(json(folder.path(), "q.json")["rows"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupt_keeps_the_finished_rows() {
+    use std::io::{BufRead, BufReader};
+    let folder = folder();
+    let args = "bench queue --device cpu --lanes 2,2 --queues glfq,bwd,gwfq --interval 100 --runs 30 --workload balanced \
+                --json q.json --csv q.csv";
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rayq"))
+        .current_dir(folder.path())
+        .args(args.split_whitespace())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let first = lines.map_while(Result::ok).find(|l| l.starts_with("glfq"));
+    assert!(first.is_some(), "a first row");
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(kill.success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    let rows = json(folder.path(), "q.json")["rows"].as_array().map_or(0, Vec::len);
+    assert!((1..3).contains(&rows), "{rows}");
+    let csv = std::fs::read_to_string(folder.path().join("q.csv")).expect("written");
+    assert_eq!(csv.lines().count(), 1 + rows);
+}
+
+#[test]
+fn histories_of_every_kind_are_judged() {
+    let folder = folder();
+    let out = rayq(folder.path(), "verify --device cpu --ops 20000 --json v.json");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout));
+    let report = json(folder.path(), "v.json");
+    let verdicts = report["verdicts"].as_array().expect("verdicts");
+    assert_eq!(verdicts.len(), 7 * 4 - 3, "no split for sfq-waiting");
+    for v in verdicts {
+        assert!(v["violation"].is_null(), "{v}");
+        let counts = &v["counts"];
+        assert!(counts["enqueues"].as_u64() > Some(0) && counts["enqueues"] == counts["dequeues"], "{v}");
+        let (ordered, all) = (v["pairs"]["ordered"].as_u64(), v["pairs"]["all"].as_u64());
+        assert!(ordered > Some(0) && ordered <= all, "{v}");
+        assert!(v["clock"]["granularity"].as_u64() > Some(0), "{v}");
+    }
+    let text = String::from_utf8(out.stdout).expect("text");
+    assert!(text.contains("by design"), "BWD's EMPTY and FULL");
+}
+
+#[test]
+fn the_slow_path_is_judged_with_patience_1_and_either_stamp() {
+    let folder = folder();
+    let mut forms =
+        [("timer", ""), ("counter", ""), ("timer", "--outer"), ("counter", "--outer")].iter().cycle();
+    // Failed attempts are a matter of luck where lanes are threads: every form once, then until there was one.
+    let mut slow = 0;
+    for round in 0..40 {
+        let (stamp, form) = forms.next().expect("for ever");
+        let args = format!(
+            "verify --device cpu --queue gwfq --ops 100000 --lanes 8 --capacity 64 --split balanced,50 --patience 1 \
+             --help-delay 1 --stamp {stamp} {form} --json v.json"
+        );
+        let out = rayq(folder.path(), &args);
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout));
+        let report = json(folder.path(), "v.json");
+        let of = |v: &Value| v["counts"]["slow"].as_u64().expect("a number");
+        slow += report["verdicts"].as_array().expect("verdicts").iter().map(of).sum::<u64>();
+        if slow > 0 && round >= 3 {
+            return;
+        }
+    }
+    panic!("the slow path never ran");
+}
+
+#[test]
+fn a_wrong_history_fails_and_leaves_the_lines_that_show_it() {
+    let folder = folder();
+    let mut lines = String::new();
+    for i in 0..500 {
+        let (begin, out) = (
+            10 * i,
+            if i == 300 {
+                303
+            } else if i == 303 {
+                300
+            } else {
+                i
+            },
+        );
+        lines += &format!(
+            r#"{{"lane":0,"op":"enqueue","value":{i},"result":"ok","begin":{begin},"end":{}}}"#,
+            begin + 5
+        );
+        lines += "\n";
+        let begin = begin + 1000;
+        lines += &format!(
+            r#"{{"lane":1,"op":"dequeue","value":{out},"result":"ok","begin":{begin},"end":{}}}"#,
+            begin + 5
+        );
+        lines += "\n";
+    }
+    std::fs::write(folder.path().join("h.jsonl"), lines).expect("written");
+    let out = rayq(folder.path(), "verify --history h.jsonl --window w.jsonl");
+    assert_eq!(out.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("w.jsonl"));
+    let window = std::fs::read_to_string(folder.path().join("w.jsonl")).expect("written");
+    assert_eq!(window.lines().count(), 4, "{window}");
+    let out = rayq(folder.path(), "verify --history w.jsonl --window again.jsonl");
+    assert_eq!(out.status.code(), Some(3), "the window is wrong by itself");
+}
+
+#[test]
+fn what_cannot_be_judged_is_said() {
+    let (text, code) = refusal("verify --device cpu --queue faa-ceiling");
+    assert!(text.contains("carries no values") && code == 2, "{text}");
+    let (text, code) = refusal("verify --device cpu --queue sfq-waiting --split 50");
+    assert!(text.contains("use sfq") && code == 2, "{text}");
+    let (text, _) = refusal("verify --split 0");
+    assert!(text.contains("0 producers"), "{text}");
+}
