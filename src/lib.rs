@@ -2,7 +2,8 @@
 //!
 //! The map of the house: [`scene`] reads and checks what to draw, [`device`] runs kernels somewhere,
 //! [`engine`] traces the scene in one of three ways into the same [`film`], [`queue`] describes the queues that
-//! the kernels use, [`programs`] lists the kernels and [`layout`] what host and kernels share.
+//! the kernels use, [`programs`] lists the kernels and [`layout`] what host and kernels share. A [`session`] is a
+//! picture that one can watch and steer while it grows, and [`serve`] shows it in a browser.
 
 pub mod bench;
 pub mod cli;
@@ -14,6 +15,8 @@ pub mod layout;
 pub mod programs;
 pub mod queue;
 pub mod scene;
+pub mod serve;
+pub mod session;
 
 /// Every kernel source file: (path under kernels/, text), `layout.h` included.
 pub static KERNEL_SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));

@@ -66,6 +66,13 @@ pub static TILE_QUEUE: Program = Program {
     axes: &[&QUEUE, &INTEGRATOR],
     kernels: &["queue_initialise", "tile_generate", "tile_trace"],
 };
+/// Rays of each pixel, counted.
+pub static RAY_COUNT: Program = Program {
+    name: "ray_count",
+    file: "engine/ray_count.cpp",
+    axes: &[&INTEGRATOR],
+    kernels: &["ray_count"],
+};
 
 /// The platform's idioms one by one, for the tests of devices and compilers.
 pub static PROBE: Program = Program {
@@ -76,7 +83,7 @@ pub static PROBE: Program = Program {
 };
 
 /// Every program.
-pub static PROGRAMS: &[&Program] = &[&PROBE, &MEGAKERNEL, &COMPACTION, &TILE_QUEUE];
+pub static PROGRAMS: &[&Program] = &[&PROBE, &MEGAKERNEL, &COMPACTION, &TILE_QUEUE, &RAY_COUNT];
 
 /// One variant of a program: what a compiler is given.
 #[derive(Clone, Debug)]

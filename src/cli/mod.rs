@@ -3,9 +3,11 @@
 pub mod bench;
 pub mod devices;
 pub mod kernels;
+pub mod live;
 mod progress;
 pub mod render;
 mod report;
+pub mod serve;
 mod signals;
 mod watchdog;
 
@@ -27,6 +29,8 @@ pub struct Cli {
 enum Command {
     /// Render a scene file to a picture
     Render(render::Args),
+    /// Show a scene live in a browser, and steer it there: for machines without a display
+    Serve(serve::Args),
     /// Measure engines and queues
     #[command(subcommand)]
     Bench(bench::Command),
@@ -41,6 +45,7 @@ impl Cli {
     pub fn run(self) -> Result<()> {
         match self.command {
             Command::Render(args) => render::run(args),
+            Command::Serve(args) => serve::run(args),
             Command::Bench(command) => bench::run(command),
             Command::Devices(args) => devices::run(&args),
             Command::Kernels(args) => kernels::run(&args),

@@ -1,7 +1,7 @@
 //! The tile-queue engine: tiles that each own a concurrent queue, served by a persistent kernel.
 
 use super::target::CHUNK;
-use super::{Engine, Phase, Settings, Target, Timeline};
+use super::{Engine, Occupancy, Phase, Settings, Target, Timeline};
 use crate::device::{BLOCK_THREADS, Buffer, Kernel, Shape, cover, launch};
 use crate::error::{Error, Result};
 use crate::layout::{Ptr, Quad, QueueInitParams, RayStore, TileParams};
@@ -15,6 +15,9 @@ const TILE_WIDE: u32 = 64;
 const TILE_NARROW: u32 = 32;
 /// Most tiles: their number is a kernel's 32-bit index with room to add.
 const MOST_TILES: u64 = 1 << 28;
+
+/// `info` of a slot without a path (`no_path` of kernels/trace/path.h).
+const NO_PATH: u32 = u32::MAX;
 
 /// Tiles of an image.
 struct Tiling {
@@ -208,5 +211,22 @@ impl Engine for TileQueue {
     fn restart(&mut self, _: &Target) {
         self.work = Work::None;
         (self.rays, self.finished) = (0, 0);
+    }
+
+    fn occupancy(&self) -> Result<Option<Occupancy>> {
+        let tiles = self.tiling.count() as usize;
+        let mut waiting = vec![0; tiles];
+        if self.work != Work::None {
+            // Between slices no lane is inside a queue: every slot with a path is waiting in its tile's.
+            let slots = self.info.to_vec()?;
+            let live = |tile: &[u32]| tile.iter().filter(|&&info| info != NO_PATH).count() as u32;
+            waiting = slots.chunks(self.tiling.slots as usize).map(live).collect();
+        }
+        Ok(Some(Occupancy {
+            tile: (self.tiling.width, self.tiling.height),
+            across: self.tiling.across,
+            capacity: self.tiling.slots,
+            waiting,
+        }))
     }
 }

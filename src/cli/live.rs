@@ -1,0 +1,66 @@
+//! What `rayq preview` and `rayq serve` have in common: a scene, a device and how to begin.
+
+use crate::device::{self, Device};
+use crate::engine::{EngineKind, Policy, Settings};
+use crate::error::Result;
+use crate::queue::QueueKind;
+use crate::scene::Overrides;
+use crate::session::{Options, Session};
+use clap::value_parser;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Arguments of both.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The scene, a .toml or .json file; it is read again whenever it changes
+    pub scene: PathBuf,
+    /// Width in pixels, in place of the scene's
+    #[arg(long, value_name = "PIXELS")]
+    width: Option<u32>,
+    /// Height in pixels, in place of the scene's
+    #[arg(long, value_name = "PIXELS")]
+    height: Option<u32>,
+    /// Samples a pixel, in place of the scene's
+    #[arg(long, value_name = "N")]
+    spp: Option<u32>,
+    /// Where to render: auto (the first usable GPU, else the CPU), cpu, cuda, cuda:N, hip or hip:N
+    #[arg(long, default_value = "auto", value_name = "DEVICE")]
+    device: String,
+    /// Threads of the CPU device [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=4096))]
+    workers: Option<u32>,
+    /// The engine to begin with
+    #[arg(long, value_enum, default_value = "tile-queue")]
+    engine: EngineKind,
+    /// The tile-queue engine's queue to begin with
+    #[arg(long, value_enum, default_value = "glfq")]
+    queue: QueueKind,
+    /// The tile-queue engine's policy to begin with
+    #[arg(long, value_enum, default_value = "paper")]
+    policy: Policy,
+    /// Tile size in pixels: WxH, or N for N x N [default: chosen for the device]
+    #[arg(long, value_name = "WxH", value_parser = super::render::parse_tile)]
+    tile: Option<(u32, u32)>,
+}
+
+impl Args {
+    /// The device that was asked for.
+    pub fn open_device(&self) -> Result<Arc<dyn Device>> {
+        device::select::open(&self.device, self.workers.map(|n| n as usize))
+    }
+
+    /// The session, at work.
+    pub fn start(&self) -> Result<Session> {
+        let overrides =
+            Overrides { width: self.width, height: self.height, spp: self.spp, ..Overrides::default() };
+        let settings = Settings {
+            engine: self.engine,
+            queue: self.queue,
+            policy: self.policy,
+            tile: self.tile,
+            ..Settings::default()
+        };
+        Session::start(self.open_device()?, Options { scene: self.scene.clone(), overrides, settings })
+    }
+}
