@@ -6,7 +6,7 @@ use crate::device::{BLOCK_THREADS, Buffer, Kernel, Shape, cover, launch};
 use crate::error::{Error, Result};
 use crate::layout::{Ptr, Quad, QueueInitParams, RayStore, TileParams};
 use crate::programs::TILE_QUEUE;
-use crate::queue::{QueueLayout, QueueOptions};
+use crate::queue::{QueueKind, QueueLayout, QueueOptions};
 use std::time::Duration;
 
 /// Side of the default tile on a wide device: 4096 slots, a whole power of two.
@@ -91,6 +91,11 @@ impl TileQueue {
     pub(crate) fn new(target: &Target, settings: &Settings) -> Result<Self> {
         let device = &target.device;
         let tiling = Tiling::new(target, settings.tile)?;
+        if !QueueKind::TILE_QUEUES.contains(&settings.queue) {
+            let offered = QueueKind::TILE_QUEUES.map(QueueKind::name).join(", ");
+            let why = format!("queue {}: only benches have it; tiles can have {offered}", settings.queue);
+            return Err(Error::Input(why));
+        }
         let unit = TILE_QUEUE.unit(&[settings.queue.axis_value(), target.integrator]);
         let trace = device.kernel(&unit, "tile_trace")?;
         let threads = if device.is_wide() { BLOCK_THREADS } else { 1 };
