@@ -3,7 +3,7 @@
 //! The map of the house: [`scene`] reads and checks what to draw, [`device`] runs kernels somewhere,
 //! [`engine`] traces the scene in one of three ways into the same [`film`], [`queue`] describes the queues that
 //! the kernels use, [`programs`] lists the kernels and [`layout`] what host and kernels share. A [`session`] is a
-//! picture that one can watch and steer while it grows, and [`serve`] shows it in a browser.
+//! picture that one can watch and steer while it grows; [`preview`] shows it in a window, [`serve`] in a browser.
 
 pub mod bench;
 pub mod cli;
@@ -12,6 +12,7 @@ pub mod engine;
 pub mod error;
 pub mod film;
 pub mod layout;
+pub mod preview;
 pub mod programs;
 pub mod queue;
 pub mod scene;

@@ -1,6 +1,6 @@
 //! What `rayq preview` and `rayq serve` have in common: a scene, a device and how to begin.
 
-use crate::device::{self, Device};
+use crate::device;
 use crate::engine::{EngineKind, Policy, Settings};
 use crate::error::Result;
 use crate::queue::QueueKind;
@@ -8,7 +8,6 @@ use crate::scene::Overrides;
 use crate::session::{Options, Session};
 use clap::value_parser;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Arguments of both.
 #[derive(Debug, clap::Args)]
@@ -45,15 +44,13 @@ pub struct Args {
 }
 
 impl Args {
-    /// The device that was asked for.
-    pub fn open_device(&self) -> Result<Arc<dyn Device>> {
-        device::select::open(&self.device, self.workers.map(|n| n as usize))
+    /// What is to be replaced in the scene.
+    pub fn overrides(&self) -> Overrides {
+        Overrides { width: self.width, height: self.height, spp: self.spp, ..Overrides::default() }
     }
 
     /// The session, at work.
     pub fn start(&self) -> Result<Session> {
-        let overrides =
-            Overrides { width: self.width, height: self.height, spp: self.spp, ..Overrides::default() };
         let settings = Settings {
             engine: self.engine,
             queue: self.queue,
@@ -61,6 +58,8 @@ impl Args {
             tile: self.tile,
             ..Settings::default()
         };
-        Session::start(self.open_device()?, Options { scene: self.scene.clone(), overrides, settings })
+        let device = device::select::open(&self.device, self.workers.map(|n| n as usize))?;
+        let (scene, overrides) = (self.scene.clone(), self.overrides());
+        Session::start(device, Options { scene, overrides, settings })
     }
 }

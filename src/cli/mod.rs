@@ -4,6 +4,7 @@ pub mod bench;
 pub mod devices;
 pub mod kernels;
 pub mod live;
+pub mod preview;
 mod progress;
 pub mod render;
 mod report;
@@ -29,6 +30,8 @@ pub struct Cli {
 enum Command {
     /// Render a scene file to a picture
     Render(render::Args),
+    /// Show a scene live in a window, and steer it there
+    Preview(preview::Args),
     /// Show a scene live in a browser, and steer it there: for machines without a display
     Serve(serve::Args),
     /// Measure engines and queues
@@ -45,6 +48,7 @@ impl Cli {
     pub fn run(self) -> Result<()> {
         match self.command {
             Command::Render(args) => render::run(args),
+            Command::Preview(args) => preview::run(args),
             Command::Serve(args) => serve::run(args),
             Command::Bench(command) => bench::run(command),
             Command::Devices(args) => devices::run(&args),
