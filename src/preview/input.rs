@@ -2,7 +2,9 @@
 
 use super::canvas::Area;
 use crate::session::{Command, Dial, Frame};
-use minifb::{Key, KeyRepeat, MouseButton, MouseMode, Window};
+use minifb::{InputCallback, Key, MouseButton, MouseMode, Window};
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// The keys, as H shows them.
@@ -47,16 +49,43 @@ pub enum Wish {
 }
 
 /// What was pressed when last looked at.
-#[derive(Debug)]
 pub struct Input {
     mouse: Option<(f32, f32)>,
     when: Instant,
+    keyboard: Rc<RefCell<Keyboard>>,
+}
+
+/// Keys as their events come: a tap that is over before anybody looks is a tap all the same.
+#[derive(Debug, Default)]
+struct Keyboard {
+    down: Vec<Key>,
+    tapped: Vec<Key>,
+}
+
+/// The window's end of a keyboard.
+struct Listener(Rc<RefCell<Keyboard>>);
+
+impl InputCallback for Listener {
+    fn add_char(&mut self, _: u32) {}
+
+    fn set_key_state(&mut self, key: Key, is_down: bool) {
+        let mut keyboard = self.0.borrow_mut();
+        // A key that repeats is pressed again without having been let go.
+        if is_down && !keyboard.down.contains(&key) {
+            keyboard.down.push(key);
+            keyboard.tapped.push(key);
+        } else if !is_down {
+            keyboard.down.retain(|down| *down != key);
+        }
+    }
 }
 
 impl Input {
-    /// Nothing pressed yet.
-    pub fn new() -> Input {
-        Input { mouse: None, when: Instant::now() }
+    /// Listens to a window.
+    pub fn new(window: &mut Window) -> Input {
+        let keyboard = Rc::new(RefCell::new(Keyboard::default()));
+        window.set_input_callback(Box::new(Listener(Rc::clone(&keyboard))));
+        Input { mouse: None, when: Instant::now(), keyboard }
     }
 
     /// Everything since the last time.
@@ -67,9 +96,10 @@ impl Input {
         if let Some(frame) = frame {
             self.mouse(window, frame, &mut commands);
         }
-        held(window, time * SPEED, &mut commands);
+        let tapped = std::mem::take(&mut self.keyboard.borrow_mut().tapped);
+        held(window, &tapped, time * SPEED, &mut commands);
         let mut wishes = vec![];
-        for key in window.get_keys_pressed(KeyRepeat::No) {
+        for key in tapped {
             pressed(key, frame, &mut commands, &mut wishes);
         }
         (commands, wishes)
@@ -101,9 +131,9 @@ fn shift(window: &Window) -> bool {
 }
 
 /// Keys that act as long as they are held.
-fn held(window: &Window, step: f32, commands: &mut Vec<Command>) {
+fn held(window: &Window, tapped: &[Key], step: f32, commands: &mut Vec<Command>) {
     let axis = |more, less| {
-        let one = |key| f32::from(u8::from(window.is_key_down(key)));
+        let one = |key| f32::from(u8::from(window.is_key_down(key) || tapped.contains(&key)));
         step * (one(more) - one(less))
     };
     let (right, up) = (axis(Key::Right, Key::Left), axis(Key::Up, Key::Down));

@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// Pictures a second that the window shows at most.
 const RATE: usize = 60;
+/// The window is drawn again after so long though nothing has changed: it may have been covered or hidden.
+const REFRESH: Duration = Duration::from_millis(250);
 /// How long a notice stays.
 const NOTICE: Duration = Duration::from_secs(4);
 /// No window system has windows that are larger, in pixels.
@@ -44,6 +46,7 @@ pub struct Options {
 pub struct Preview {
     window: Window,
     options: Options,
+    drawn: Instant,
 }
 
 impl Preview {
@@ -71,7 +74,7 @@ impl Preview {
         let mut window = Window::new(title, length(size.0), length(size.1), wanted)
             .map_err(|e| no_window(&e.to_string()))?;
         window.set_target_fps(RATE);
-        Ok(Preview { window, options })
+        Ok(Preview { window, options, drawn: Instant::now() })
     }
 
     /// Shows `session` until the window is closed, Esc is pressed, `stop` says so or the wanted frames are shown.
@@ -82,7 +85,7 @@ impl Preview {
         let output = Arc::new(Output::picture(&self.options.output)?);
         let (tell, told) = channel();
         let mut view = View::new(self.options.bare, told);
-        let mut input = Input::new();
+        let mut input = Input::new(&mut self.window);
         let mut saved = !self.options.save;
         let mut shown = 0;
         while self.window.is_open() && !stop() {
@@ -119,10 +122,13 @@ impl Preview {
     /// Puts the view into the window, where either has changed, and takes the window's events.
     fn draw(&mut self, view: &mut View) -> Result<()> {
         let size = self.window.get_size();
-        if size.0 == 0 || size.1 == 0 || !view.paint(size, self.options.scale as usize) {
+        let visible = size.0 > 0 && size.1 > 0;
+        let changed = visible && view.paint(size, self.options.scale as usize);
+        if !visible || !(changed || self.drawn.elapsed() >= REFRESH) {
             self.window.update();
             return Ok(());
         }
+        self.drawn = Instant::now();
         let canvas = &view.canvas;
         let drawn = self.window.update_with_buffer(&canvas.pixels, canvas.width, canvas.height);
         drawn.map_err(|e| Error::Device(format!("the window failed: {e}")))
