@@ -93,7 +93,7 @@ fn the_window_shows_the_renderers_picture_and_obeys() {
 
     // Keys go to the window under the pointer.
     display.point(window, (200, 100));
-    for key in ['g', 'k', 'k', 'p', 'g'] {
+    for key in ['g', 'g', 'k', 'g', 'k', 'p'] {
         display.tap(key.into());
         std::thread::sleep(Duration::from_millis(150));
         display.until(window, "the same picture from other engines and queues", |seen| same(seen, &home));

@@ -471,8 +471,14 @@ impl Worker {
             finished: figures.samples == samples_total,
             coarse: figures.samples == 0,
             commands: self.shown.commands,
-            message: self.message.clone(),
+            message: self.message.clone().or_else(|| self.hint()),
         }
+    }
+
+    /// Why the picture is not what was asked for, though nothing went wrong.
+    fn hint(&self) -> Option<String> {
+        let none = self.view == View::Queues && self.options.settings.engine != EngineKind::TileQueue;
+        none.then(|| "only the tile-queue engine has queues to show".into())
     }
 }
 

@@ -61,14 +61,14 @@ impl Display {
         }
     }
 
-    /// What the window shows now.
-    pub fn screenshot(&self, window: Window) -> RgbImage {
+    /// What the window shows now; nothing while it is changing its size or place.
+    fn screenshot(&self, window: Window) -> Option<RgbImage> {
         let area = self.connection.get_geometry(window).expect("asked").reply().expect("answered");
         let (width, height) = (area.width, area.height);
         let asked = self.connection.get_image(ImageFormat::Z_PIXMAP, window, 0, 0, width, height, !0);
-        let image = asked.expect("asked").reply().expect("the window lies on the screen");
+        let image = asked.expect("asked").reply().ok()?;
         let pixels = image.data.chunks(4).flat_map(|p| [p[2], p[1], p[0]]).collect();
-        RgbImage::from_raw(width.into(), height.into(), pixels).expect("24 bits a pixel")
+        RgbImage::from_raw(width.into(), height.into(), pixels)
     }
 
     /// Looks until the window is as wanted.
@@ -76,13 +76,13 @@ impl Display {
         let end = Instant::now() + PATIENCE;
         loop {
             let seen = self.screenshot(window);
-            if wanted(&seen) {
-                return seen;
+            if let Some(seen) = seen.as_ref().filter(|seen| wanted(seen)) {
+                return seen.clone();
             }
             if Instant::now() >= end {
                 let kept = std::env::temp_dir().join("rayq-window.png");
-                seen.save(&kept).ok();
-                panic!("never saw {what}; see {}", kept.display());
+                let kept = seen.and_then(|seen| seen.save(&kept).ok()).map(|()| kept);
+                panic!("never saw {what}; what there was: {kept:?}");
             }
             std::thread::sleep(Duration::from_millis(30));
         }
