@@ -91,7 +91,9 @@ fn compile_cpu(out: &Path, isa: &str, flags: &[&str], units: &[programs::Unit]) 
     });
     for unit in units {
         let name = format!("rq_{isa}_{}", unit.name());
-        let mut text = format!("#define RQ_UNIT {name}\n");
+        // A namespace of its own for each unit: `static` on a member function means external linkage, and the
+        // linker would take one unit's copy for all, baseline or not.
+        let mut text = format!("#define RQ_UNIT {name}\n#define rq {name}_\n");
         unit.defines().iter().for_each(|d| writeln!(text, "#define {d} 1").expect("to a string"));
         writeln!(text, "#include \"{}\"", unit.program.file).expect("to a string");
         let file = folder.join(format!("{}.cpp", unit.name()));

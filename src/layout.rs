@@ -415,6 +415,8 @@ layout! {
         pub rays: RayStore,
         /// One queue a tile.
         pub space: QueueSpace,
+        /// Adaptive policy: slots of each tile whose primaries were handed out in this pass.
+        pub given: Ptr<u32>,
         /// Device ticks after which waves park their rays and return; 0: no limit.
         pub budget_ticks: u64,
         /// Tiles across the image.
@@ -429,5 +431,55 @@ layout! {
         pub tile_slots: u32,
         /// Samples that each pixel shall have at the end.
         pub samples: u32,
+        /// Adaptive policy: byte of a block's on-chip memory where the stashes start.
+        pub stash_offset: u32,
+        /// Adaptive policy: 1 if rays may be in the queues when the launch starts.
+        pub parked: u32,
+        /// Adaptive policy: lane-steps that a refill costs.
+        pub refill_price: u32,
+        /// Adaptive policy: slots that a wave takes at a time to hand out, a multiple of the wave size.
+        pub grab_slots: u32,
+        /// Unused.
+        pub reserved: u32,
+        /// Adaptive policy: samples that every pixel has when the pass begins; 0xffffffff: each has its own number.
+        pub known_samples: u32,
+    }
+
+    /// What the queue probe writes down about one operation.
+    pub struct ProbeRecord {
+        /// Device ticks before it.
+        pub begin: u64,
+        /// Device ticks after it.
+        pub end: u64,
+        /// The operation that put the value in: this one, or the one whose value a dequeue took out.
+        pub id: u32,
+        /// A QueueStatus, 6 if it has not returned, 5 if it did not take place.
+        pub status: u32,
+    }
+
+    /// The queue probe's launches.
+    pub struct QueueProbeParams {
+        /// The queue, number 0.
+        pub space: QueueSpace,
+        /// `length` actions a lane: 0 nothing, 1 enqueue, 2 dequeue.
+        pub script: Ptr<u32>,
+        /// One record an action.
+        pub records: Ptr<ProbeRecord>,
+        /// One word a value: a slot, or else an operation's number.
+        pub payload: Ptr<u64>,
+        /// Sums of the lanes' tallies: retries, spins, slow operations, helps.
+        pub tallies: Ptr<u64>,
+        /// Actions of each lane.
+        pub length: u32,
+        /// Values that the queue holds at first: 0..fill, put in by operations of these numbers.
+        pub fill: u32,
+        /// 1: values are slots that lanes own and hand on; 0: each enqueue has a new value.
+        pub slots: u32,
+        /// 1: sequentially consistent fences keep the operations within their stamps.
+        pub fenced: u32,
+        /// Bit w: waves w, w + 32, .. ask for help at once (patience 0).
+        pub slow_waves: u32,
+        /// How often an operation is repeated while it says queue_busy.
+        pub repeats: u32,
     }
 }

@@ -19,17 +19,7 @@ pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq", "gwfq", "gwfq_ym
 /// Every queue, for programs that measure or judge them.
 pub const EVERY_QUEUE: Axis = Axis {
     name: "QUEUE",
-    values: &[
-        "glfq",
-        "glfq_unbatched",
-        "gwfq",
-        "gwfq_ymc",
-        "sfq",
-        "sfq_waiting",
-        "sfq_non_waiting",
-        "bwd",
-        "faa",
-    ],
+    values: &["glfq", "glfq_unbatched", "gwfq", "gwfq_ymc", "sfq", "sfq_waiting", "bwd", "faa"],
 };
 
 /// A source file with entry points.
@@ -64,7 +54,7 @@ pub static TILE_QUEUE: Program = Program {
     name: "tile_queue",
     file: "engine/tile_queue.cpp",
     axes: &[&QUEUE, &INTEGRATOR],
-    kernels: &["queue_initialise", "tile_generate", "tile_trace"],
+    kernels: &["queue_initialise", "paper_generate", "paper_trace", "adaptive_trace"],
 };
 /// Rays of each pixel, counted.
 pub static RAY_COUNT: Program = Program {
@@ -72,6 +62,23 @@ pub static RAY_COUNT: Program = Program {
     file: "engine/ray_count.cpp",
     axes: &[&INTEGRATOR],
     kernels: &["ray_count"],
+};
+/// Scripted queue operations with a record of each, for the judges of histories.
+pub static QUEUE_PROBE: Program = Program {
+    name: "queue_probe",
+    file: "bench/queue_probe.cpp",
+    axes: &[&EVERY_QUEUE],
+    kernels: &["probe_initialise", "probe"],
+};
+
+/// The rings of indices, of which two make a queue of payloads: kernels/queue/outer.h.
+pub const INDEX_RINGS: Axis = Axis { name: "QUEUE", values: &["glfq", "glfq_unbatched", "gwfq"] };
+/// The queue probe on queues of payloads, which can be full.
+pub static QUEUE_PROBE_OUTER: Program = Program {
+    name: "queue_probe_outer",
+    file: "bench/queue_probe_outer.cpp",
+    axes: &[&INDEX_RINGS],
+    kernels: &["probe_initialise", "probe"],
 };
 
 /// The platform's idioms one by one, for the tests of devices and compilers.
@@ -83,7 +90,8 @@ pub static PROBE: Program = Program {
 };
 
 /// Every program.
-pub static PROGRAMS: &[&Program] = &[&PROBE, &MEGAKERNEL, &COMPACTION, &TILE_QUEUE, &RAY_COUNT];
+pub static PROGRAMS: &[&Program] =
+    &[&PROBE, &MEGAKERNEL, &COMPACTION, &TILE_QUEUE, &RAY_COUNT, &QUEUE_PROBE, &QUEUE_PROBE_OUTER];
 
 /// One variant of a program: what a compiler is given.
 #[derive(Clone, Debug)]

@@ -396,15 +396,19 @@ fn arrays_hold_the_scene_in_its_order() {
     let scene = Scene::load(&root("scenes/complex.toml")).expect("a good scene");
     let arrays = Arrays::new(&scene);
     let view = flatten::view(&scene);
-    assert_eq!((arrays.spheres.len(), arrays.sphere_shades.len()), (13, 103));
-    assert_eq!((view.sphere_batches, view.plane_count, view.light_count), (13, 1, 1));
+    assert_eq!((arrays.sphere_batches.len(), arrays.spheres.len()), (13, 103));
+    assert_eq!((view.sphere_count, view.plane_count, view.light_count), (103, 1, 1));
     for (i, sphere) in scene.spheres.iter().enumerate() {
-        let (batch, place) = (&arrays.spheres[i / 8], i % 8);
+        let (batch, place, test) = (&arrays.sphere_batches[i / 8], i % 8, &arrays.spheres[i]);
         assert_eq!([batch.x[place], batch.y[place], batch.z[place]], sphere.center.to_array());
-        assert_eq!(batch.r2[place], sphere.radius * sphere.radius);
-        assert_eq!(arrays.sphere_shades[i].material, sphere.material);
+        assert_eq!((test.centre, test.reach), (sphere.center.to_array(), batch.reach[place]));
+        // Enlarged, but not by much.
+        let exact = sphere.radius.powi(2) - sphere.center.length_squared();
+        assert!(test.reach > exact && test.reach < exact + 1e-4 * sphere.center.length_squared());
+        let shade = arrays.sphere_shades[i];
+        assert_eq!((shade.radius, shade.material), (sphere.radius, sphere.material));
     }
-    assert_eq!(arrays.spheres[12].r2[7], -1.0);
+    assert_eq!(arrays.sphere_batches[12].reach[7], f32::NEG_INFINITY);
     assert_eq!((arrays.planes[0].normal, arrays.planes[0].offset), ([0.0, 1.0, 0.0], 1.0));
     assert_eq!(arrays.materials[1].kind, flatten::MATERIAL_REFLECTIVE);
     assert_eq!((arrays.materials[1].albedo, arrays.materials[1].parameter), ([0.9; 3], 0.9));

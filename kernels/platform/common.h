@@ -13,6 +13,12 @@ RQ_INLINE u32 count_lanes(LaneMask mask) { return (u32)__builtin_popcountll(mask
 RQ_INLINE u32 first_lane(LaneMask mask) { return (u32)__builtin_ctzll(mask); }
 RQ_INLINE bool wave_any(bool p) { return wave_ballot(p) != 0; }
 
+#if !RQ_TARGET_CUDA
+// Like atomic_or and atomic_max, without asking what was there; NVIDIA has instructions of its own.
+template <Order O> RQ_INLINE void reduce_or(u64 *p, u64 v) { atomic_or<O>(p, v); }
+template <Order O> RQ_INLINE void reduce_max(u64 *p, u64 v) { atomic_max<O>(p, v); }
+#endif
+
 // Written so that NaN in the first argument gives the second, on every target.
 template <class T> RQ_INLINE T min_of(T a, T b) { return a < b ? a : b; }
 template <class T> RQ_INLINE T max_of(T a, T b) { return a > b ? a : b; }

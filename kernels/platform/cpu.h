@@ -28,7 +28,9 @@ struct CpuPlace {
     u32 block, blocks;
     void *shared;
 };
+extern "C" {
 extern __thread CpuPlace rq_cpu_place;
+}
 extern "C" u64 rq_cpu_ticks();  // nanoseconds, from the host
 
 RQ_INLINE u32 thread_in_block() { return 0; }

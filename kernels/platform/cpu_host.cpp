@@ -2,8 +2,10 @@
 #include "platform/platform.h"
 
 namespace rq {
+extern "C" {
 __thread CpuPlace rq_cpu_place;
 }
+}  // namespace rq
 
 extern "C" void rq_cpu_enter(rq::u32 block, rq::u32 blocks, void *shared) {
     rq::rq_cpu_place = rq::CpuPlace{block, blocks, shared};

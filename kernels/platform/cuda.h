@@ -88,6 +88,15 @@ RQ_PTX_RMW(atomic_max, "max", u32, "u32", "r")
 RQ_INLINE void reduce_add(u64 *p, u64 v) {
     asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "l"(v) : "memory");
 }
+// The same for OR and the unsigned maximum; there are no orders but relaxed.
+template <Order O> RQ_INLINE void reduce_or(u64 *p, u64 v) {
+    static_assert(O == Order::relaxed, "as the PTX instruction");
+    asm volatile("red.relaxed.gpu.global.or.b64 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "l"(v) : "memory");
+}
+template <Order O> RQ_INLINE void reduce_max(u64 *p, u64 v) {
+    static_assert(O == Order::relaxed, "as the PTX instruction");
+    asm volatile("red.relaxed.gpu.global.max.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "l"(v) : "memory");
+}
 
 // Returns the value found; it equals `expected` iff `desired` was stored.
 #define RQ_PTX_CAS(T, ty, reg)                                                                               \

@@ -33,7 +33,8 @@ struct Bwd : Turns {
 
   private:
     // Admits as many wanting lanes as the count allows on its way by `step` to `limit`, and gives them tickets.
-    RQ_INLINE void take_tickets(Handle &q, u64 *counter, bool want, u64 limit, u64 step, bool &admitted, u64 &ticket) {
+    RQ_INLINE void take_tickets(Handle &q, u64 *counter, bool want, u64 limit, u64 step, bool &admitted,
+                                u64 &ticket) {
         const LaneMask wanting = wave_ballot(want);
         if (wanting == 0) return;
         const u32 leader = first_lane(wanting);

@@ -77,7 +77,7 @@ template <bool Batched> struct GlfqRing : RingCounters<GlfqRing<Batched>, 0, Bat
             if (wave_any(got)) {
                 acquire_payload();
                 // Frees the slot, not the value: nobody waits for it, so it comes after the fence.
-                if (got) atomic_or(slot(q, ticket), bottom(q));
+                if (got) reduce_or<Order::relaxed>(slot(q, ticket), bottom(q));
             }
             if (got) status = queue_ok;
             const bool failed = granted && !got;

@@ -46,14 +46,15 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
         u32 seq;         // of the next request
         u32 until_look;  // operations until the next look at a peer
         u32 next_peer;
-        bool peers_wait;  // requests were pending on the queue at the last look
+        u64 waiting;     // requests pending on the queue at the last look; only read at the next operation, so
+                         // that nobody waits for the load
         Tally tally;
     };
 
     RQ_INLINE Handle at(const QueueSpace &s, u32 queue) { return Handle{s, s.words + queue * s.queue_words, queue}; }
     RQ_INLINE Lane lane(const QueueSpace &s, u32 number) {
         const u32 seq = request_seq(atomic_load(s.records + (u64)number * s.record_words + request_word));
-        return Lane{number, seq, s.help_delay, (number + 1) % s.resident_lanes, false, Tally{}};
+        return Lane{number, seq, s.help_delay, (number + 1) % s.resident_lanes, 0, Tally{}};
     }
 
     RQ_INLINE void initialise(const QueueSpace &s, u32 queue, u64 first, u64 step, u32 fill) {
@@ -81,7 +82,7 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
         LaneMask wanting = wave_ballot(want);
         if (wanting == 0) return status;
         u64 ticket = 0;
-        l.peers_wait = atomic_load(pending(q)) != 0;
+        l.waiting = atomic_load(pending(q));
         for (u32 attempt = 0; attempt < q.space.patience && wanting != 0; ++attempt) {
             ticket = reserve_tail(q, wanting, want);
             if (want) {
@@ -106,14 +107,14 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
         LaneMask wanting = wave_ballot(want);
         if (wanting == 0) return status;
         u64 ticket = 0;
-        l.peers_wait = atomic_load(pending(q)) != 0;
+        l.waiting = atomic_load(pending(q));
         for (u32 attempt = 0; attempt < q.space.patience && wanting != 0; ++attempt) {
             bool empty = false;
             const bool granted = reserve_head(q, wanting, want, ticket, empty);
             const bool got = granted && find(q, l, ticket, value);
             if (wave_any(got)) {
                 acquire_payload();
-                if (got) atomic_or(slot(q, ticket), consumed_bits(q));
+                if (got) reduce_or<Order::relaxed>(slot(q, ticket), consumed_bits(q));
             }
             if (got) status = queue_ok;
             const bool failed = granted && !got;
@@ -224,9 +225,10 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
         const u32 mine = lap(q, ticket), last = lap(q, ticket - 2 * (u64)q.space.capacity);
         Slot s{consumed(q), true, true, last, last};
         u64 word = pack(q, s);
+        RQ_NO_UNROLL
         for (u32 tries = 0; tries < 4; ++tries) {
-            const u64 found =
-                atomic_cas<slot_install>(place, word, pack(q, Slot{value, true, true, later(q, s.note, mine), mine}));
+            const u64 full = pack(q, Slot{value, true, true, later(q, s.note, mine), mine});
+            const u64 found = atomic_cas<slot_install>(place, word, full);
             if (found == word) return true;
             word = found;
             s = unpack(q, word);
@@ -270,8 +272,8 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
     // next lane's record. All lanes call and look at different peers.
     RQ_INLINE void help_peers(Handle &q, Lane &l) {
         const bool due = --l.until_look == 0;
-        if (!wave_any(due || l.peers_wait)) return;
-        if (l.peers_wait && help_announced(q, l.number)) RQ_TALLY(l, helps);
+        if (!wave_any(due || l.waiting != 0)) return;
+        if (l.waiting != 0 && help_announced(q, l.number)) RQ_TALLY(l, helps);
         if (!due) return;
         l.until_look = q.space.help_delay;
         if (help(q, l.number, l.next_peer)) RQ_TALLY(l, helps);
@@ -321,7 +323,7 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
         const bool got = s.lap == lap(q, last) && !is_free(q, s) && (s.enq || !planted<Plant::owner_says_empty>);
         if (got) {
             if (!s.enq) finish_for_owner(q, last, s.index);
-            atomic_or(slot(q, last), consumed_bits(q));
+            reduce_or<Order::relaxed>(slot(q, last), consumed_bits(q));
         }
         retire(q, me, seq);
         return got ? s.index : finished;

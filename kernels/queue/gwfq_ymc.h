@@ -39,14 +39,15 @@ struct GwfqYmc : RingCounters<GwfqYmc, 0, true> {
         u32 seq;         // of the next request
         u32 until_look;  // operations until the next look at a peer
         u32 next_peer;
-        bool peers_wait;  // dequeue requests were pending on the queue at the last look
+        u64 waiting;     // dequeue requests pending on the queue at the last look; only read at the next
+                         // operation, so that nobody waits for the load
         Tally tally;
     };
 
     RQ_INLINE Handle at(const QueueSpace &s, u32 queue) { return Handle{s, s.words + queue * s.queue_words, queue}; }
     RQ_INLINE Lane lane(const QueueSpace &s, u32 number) {
         const u64 state = atomic_load(s.records + (u64)number * s.record_words + state_word);
-        return Lane{number, next_seq(seq_of(state)), s.help_delay, (number + 1) % s.resident_lanes, false, Tally{}};
+        return Lane{number, next_seq(seq_of(state)), s.help_delay, (number + 1) % s.resident_lanes, 0, Tally{}};
     }
 
     RQ_INLINE void initialise(const QueueSpace &s, u32 queue, u64 first, u64 step, u32 fill) {
@@ -269,15 +270,15 @@ struct GwfqYmc : RingCounters<GwfqYmc, 0, true> {
 
     RQ_INLINE void help_peers(Handle &q, Lane &l) {
         const bool due = --l.until_look == 0;
-        if (wave_any(due || l.peers_wait)) {
-            if (l.peers_wait && help_listed(q, l.number)) RQ_TALLY(l, helps);
+        if (wave_any(due || l.waiting != 0)) {
+            if (l.waiting != 0 && help_listed(q, l.number)) RQ_TALLY(l, helps);
             if (due) {
                 l.until_look = q.space.help_delay;
                 if (l.next_peer != l.number && help_dequeue(q, l.next_peer)) RQ_TALLY(l, helps);
                 l.next_peer = (l.next_peer + 1) % q.space.resident_lanes;
             }
         }
-        l.peers_wait = atomic_load(pending(q, false)) != 0;
+        l.waiting = atomic_load(pending(q, false));
     }
 
     RQ_NOINLINE bool help_listed(Handle q, u32 me) {

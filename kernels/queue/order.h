@@ -3,9 +3,9 @@
 // Two facts have to travel between lanes:
 //
 //   payload   what a lane wrote before it enqueued a value, to the lane that dequeues the value. It travels
-//             from release_payload() (before the access that installs the value) to acquire_payload() (after
-//             the access that found it). Every lane executes both: a fence by the wave's leader would order
-//             the leader alone.
+//             from the access that installs the value (slot_install, release) to the one that finds it, with
+//             acquire_payload() after it. Every lane executes both: an order by the wave's leader alone would
+//             order the leader alone.
 //   tickets   what an operation knew when it moved a counter, to whoever sees the counter moved. EMPTY and the
 //             check of unsafe slots rest on it.
 //
@@ -36,7 +36,8 @@ enum class Plant {
 #endif
 template <Plant P> constexpr bool planted = P == Plant::RQ_PLANT && P != Plant::none;
 
-#if RQ_TARGET_CUDA || RQ_TARGET_HIP
+// (A test build asks for the same, so that ThreadSanitizer judges the payload by its own edges alone.)
+#if RQ_TARGET_CUDA || RQ_TARGET_HIP || defined(RQ_TEST_RELAXED_TICKETS)
 constexpr Order ticket_rmw = Order::relaxed;
 constexpr Order ticket_load = Order::relaxed;
 #else
@@ -44,19 +45,16 @@ constexpr Order ticket_rmw = Order::acq_rel;
 constexpr Order ticket_load = Order::acquire;
 #endif
 
-#if RQ_TARGET_CPU
-// On the accesses themselves: free on x86, and ThreadSanitizer understands it (it does not see fences).
 constexpr Order slot_install = planted<Plant::relaxed_install> ? Order::relaxed : Order::release;
+
+#if RQ_TARGET_CPU
+// On the access itself: free on x86, and ThreadSanitizer understands it (it does not see fences).
 constexpr Order slot_take = planted<Plant::relaxed_take> ? Order::relaxed : Order::acquire;
-RQ_INLINE void release_payload() {}
 RQ_INLINE void acquire_payload() {}
 #else
-// One fence for the whole wave instead of one for each access.
-constexpr Order slot_install = Order::relaxed;
+// One fence a wave, after its lanes have looked as often as they need. On NVIDIA it empties the L1 cache, which
+// the release on the install does not.
 constexpr Order slot_take = Order::relaxed;
-RQ_INLINE void release_payload() {
-    if (!planted<Plant::relaxed_install>) fence<Order::release>();
-}
 RQ_INLINE void acquire_payload() {
     if (!planted<Plant::relaxed_take>) fence<Order::acquire>();
 }

@@ -28,7 +28,7 @@ enum QueueStatus : u32 {
     queue_ok = 0,         // the operation took effect
     queue_empty = 1,      // dequeue: at some instant within the call the queue held nothing
     queue_full = 2,       // enqueue: at some instant within the call no slot was free
-    queue_busy = 3,       // non-waiting forms: the slot is in another lane's hands; nothing happened
+    queue_busy = 3,       // sfq, bwd: the slot is in another lane's hands; call again (turn.h), or do without (sfq)
     queue_exhausted = 4,  // gwfq-ymc: the segment pool is used up; nothing happened
     queue_idle = 5,       // this lane did not want anything
 };
@@ -52,6 +52,10 @@ constexpr u64 line_words = 16;
 
 // The highest lane of a mask, which must not be empty.
 RQ_INLINE u32 last_lane(LaneMask mask) { return 63u - (u32)__builtin_clzll(mask); }
+
+// The same address, in a way that no compiler sees to be the same in all lanes: NVIDIA's and AMD's batch the adds
+// of a wave to one word by themselves. (No lane is above the highest.)
+RQ_INLINE u64 *unbatched(u64 *counter) { return counter + wave_rank(1ull << (wave_size() - 1)); }
 
 // One atomic add a wave: reserves a ticket for each lane of `wanting`, in lane order. All lanes call; the
 // result is meaningful in the lanes of `wanting`, which must not be empty.

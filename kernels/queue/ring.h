@@ -36,14 +36,14 @@ template <class Kind, u32 Shift, bool Batched> struct RingCounters {
     // Reserves a tail ticket for each lane of `wanting`, in lane order. All lanes call.
     //
     // The add is the leader's: wave_sync() puts the other lanes' earlier accesses before it and their later
-    // ones after it. Payload is released in between, so that the fence and the add share their wait.
+    // ones after it.
     template <class Q> RQ_INLINE u64 reserve_tail(Q &q, LaneMask wanting, bool want) {
         const u32 leader = first_lane(wanting);
         const u64 step = (Batched ? (u64)count_lanes(wanting) : 1) << Shift;
         u64 word = 0;
         wave_sync();
-        if (Batched ? wave_lane() == leader : want) word = atomic_add<ticket_rmw>(tail(q), step);
-        release_payload();
+        u64 *const counter = Batched ? tail(q) : unbatched(tail(q));
+        if (Batched ? wave_lane() == leader : want) word = atomic_add<ticket_rmw>(counter, step);
         meet_own_bits(q, tail(q), word, step);
         if (!Batched) return ticket_of(word);
         word = wave_broadcast(word, leader);
@@ -61,7 +61,8 @@ template <class Kind, u32 Shift, bool Batched> struct RingCounters {
         wave_sync();
         if (Batched ? wave_lane() == leader : want) {
             count = (u32)min_of(available(q), Batched ? (u64)count_lanes(wanting) : 1);
-            if (count > 0) word = atomic_add<ticket_rmw>(head(q), (u64)count << Shift);
+            u64 *const counter = Batched ? head(q) : unbatched(head(q));
+            if (count > 0) word = atomic_add<ticket_rmw>(counter, (u64)count << Shift);
             meet_own_bits(q, head(q), word, (u64)count << Shift);
         }
         if (Batched) {
@@ -93,9 +94,11 @@ template <class Kind, u32 Shift, bool Batched> struct RingCounters {
     //
     // The sync puts every lane's slot before the maximum. A maximum and no look first: whoever lowers the
     // threshold after it has seen the slots (a look could miss a decrement), and nobody waits for its result.
+    // So on a GPU it may take effect a moment after the enqueue has returned, but never after a release that
+    // tells somebody of the enqueue.
     template <class Q> RQ_INLINE void raise_threshold(Q &q, u64 to) {
         wave_sync();
-        if (wave_lane() == 0) atomic_max<ticket_rmw>(threshold(q), to);
+        if (wave_lane() == 0) reduce_max<ticket_rmw>(threshold(q), to);
         wave_sync();
     }
 

@@ -6,7 +6,7 @@
 #include "queue/gwfq.h"
 #elif RQ_QUEUE_GWFQ_YMC
 #include "queue/gwfq_ymc.h"
-#elif RQ_QUEUE_SFQ || RQ_QUEUE_SFQ_WAITING || RQ_QUEUE_SFQ_NON_WAITING
+#elif RQ_QUEUE_SFQ || RQ_QUEUE_SFQ_WAITING
 #include "queue/sfq.h"
 #elif RQ_QUEUE_BWD
 #include "queue/bwd.h"
@@ -29,8 +29,6 @@ typedef GwfqYmc TheQueue;
 typedef Sfq TheQueue;
 #elif RQ_QUEUE_SFQ_WAITING
 typedef SfqWaiting TheQueue;
-#elif RQ_QUEUE_SFQ_NON_WAITING
-typedef SfqNonWaiting TheQueue;
 #elif RQ_QUEUE_BWD
 typedef Bwd TheQueue;
 #elif RQ_QUEUE_FAA

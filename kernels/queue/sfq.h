@@ -1,24 +1,23 @@
 // sfq.h: SFQ, the ticket ring of Scogland and Feng (ICPE'15). Blocking: neither lock-free nor wait-free, and a
 // lane that stops between its ticket and its slot stops everybody behind it.
 //
-// The waiting form of an operation takes a ticket by an add, one a lane as its authors do, and waits for its
-// turn (turn.h). It knows no EMPTY and no FULL. The non-waiting form looks first and takes the ticket by a
-// compare-and-swap of the counter, so that it never waits; it answers queue_busy where another lane was faster
-// a few times in a row or has not finished with the slot.
+// The waiting form of an operation takes a ticket by an add, one a lane as its authors do (compilers batch them),
+// and waits for its turn (turn.h). It knows no EMPTY and no FULL. The non-waiting form looks first and takes the
+// ticket by a compare-and-swap of the counter, so that it never waits and holds nothing when it returns; it
+// answers queue_busy where another lane was faster a few times in a row or has not finished with the slot.
 #pragma once
 #include "queue/turn.h"
 
 namespace rq {
 
-template <bool WaitToEnqueue, bool WaitToDequeue> struct SfqRing : Turns {
+template <bool Waiting> struct SfqRing : Turns {
     RQ_INLINE QueueStatus enqueue(Handle &q, Lane &l, bool want, u32 value) {
-        if constexpr (WaitToEnqueue) {
+        if constexpr (Waiting) {
             u64 ticket = l.tail_ticket;
             if (want && !l.holds_tail) ticket = atomic_add<ticket_rmw>(tail(q), (u64)1);
             return fill_slot(q, l, want, ticket, value);
         } else {
             QueueStatus status = want ? queue_busy : queue_idle;
-            release_payload();
             for (u32 tries = 0; tries < max_tries && wave_any(status == queue_busy); ++tries)
                 if (status == queue_busy) status = try_enqueue(q, l, value);
             return status;
@@ -26,7 +25,7 @@ template <bool WaitToEnqueue, bool WaitToDequeue> struct SfqRing : Turns {
     }
 
     RQ_INLINE QueueStatus dequeue(Handle &q, Lane &l, bool want, u32 &value) {
-        if constexpr (WaitToDequeue) {
+        if constexpr (Waiting) {
             u64 ticket = l.head_ticket;
             if (want && !l.holds_head) ticket = atomic_add<ticket_rmw>(head(q), (u64)1);
             return empty_slot(q, l, want, ticket, value);
@@ -64,7 +63,7 @@ template <bool WaitToEnqueue, bool WaitToDequeue> struct SfqRing : Turns {
             if (atomic_cas<ticket_rmw>(head(q), ticket, ticket + 1) == ticket) {
                 // Ours alone now, and the word that we read is still there.
                 value = (u32)word;
-                atomic_store<slot_install>(slot(q, ticket), pack(turn_of(word) + 1, 0));
+                atomic_store(slot(q, ticket), pack(turn_of(word) + 1, 0));
                 return queue_ok;
             }
         } else if (atomic_load<ticket_load>(tail(q)) == ticket) {
@@ -75,8 +74,7 @@ template <bool WaitToEnqueue, bool WaitToDequeue> struct SfqRing : Turns {
     }
 };
 
-using Sfq = SfqRing<true, false>;  // a tile queue: nothing is dropped, and nobody waits for work
-using SfqWaiting = SfqRing<true, true>;
-using SfqNonWaiting = SfqRing<false, false>;
+using Sfq = SfqRing<false>;
+using SfqWaiting = SfqRing<true>;
 
 }  // namespace rq

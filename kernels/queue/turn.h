@@ -63,7 +63,6 @@ struct Turns {
     // Waits until every wanting lane has filled the slot of its ticket, or for `polls` looks.
     RQ_INLINE QueueStatus fill_slot(Handle &q, Lane &l, bool want, u64 ticket, u32 value) {
         const QueueStatus status = want ? queue_ok : queue_idle;
-        release_payload();
         for (u32 poll = 0; wave_any(want); ++poll) {
             if (want && turn_of(atomic_load<slot_take>(slot(q, ticket))) == fill_turn(q, ticket)) {
                 atomic_store<slot_install>(slot(q, ticket), pack(take_turn(q, ticket), value));
@@ -94,7 +93,7 @@ struct Turns {
             if (poll > 0) spin_hint();
         }
         acquire_payload();
-        if (got) atomic_store<slot_install>(slot(q, ticket), pack(take_turn(q, ticket) + 1, 0));
+        if (got) atomic_store(slot(q, ticket), pack(take_turn(q, ticket) + 1, 0));
         l.head_ticket = ticket;
         l.holds_head = want;
         return want ? queue_busy : status;

@@ -2,7 +2,7 @@
 
 use super::Spread;
 use crate::device::Device;
-use crate::engine::{Compact, Counts, EngineKind, Render, Settings};
+use crate::engine::{Compact, Counts, EngineKind, Policy, Render, Settings};
 use crate::error::{Error, Result};
 use crate::queue::QueueKind;
 use crate::scene::Scene;
@@ -52,11 +52,13 @@ pub fn name(settings: &Settings) -> String {
     }
 }
 
-/// Every engine in every form, the tile-queue engine with each of `queues`.
+/// Every engine in every form, the tile-queue engine under each policy with each of `queues`.
 pub fn every_engine(base: &Settings, queues: &[QueueKind]) -> Vec<Settings> {
     let with = |engine, compact| Settings { engine, compact, ..base.clone() };
-    let tiles =
-        queues.iter().map(|&queue| Settings { queue, ..with(EngineKind::TileQueue, Compact::Append) });
+    let tiles = [Policy::Paper, Policy::Adaptive].into_iter().flat_map(|policy| {
+        let tile = Settings { policy, ..with(EngineKind::TileQueue, Compact::Append) };
+        queues.iter().map(move |&queue| Settings { queue, ..tile.clone() })
+    });
     [
         with(EngineKind::Megakernel, Compact::Append),
         with(EngineKind::Compaction, Compact::Append),

@@ -43,7 +43,7 @@ pub struct RenderArgs {
     #[arg(long)]
     workers: Option<usize>,
     /// Queues of the tile-queue engine
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["glfq"])]
+    #[arg(long, value_parser = QueueKind::tile_queue_parser(), value_delimiter = ',', default_values = ["glfq"])]
     queues: Vec<QueueKind>,
     /// Interleaved rounds; the median counts
     #[arg(long, default_value_t = 5, value_parser = value_parser!(u32).range(1..=1000))]

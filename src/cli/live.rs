@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "glfq")]
     queue: QueueKind,
     /// The tile-queue engine's policy to begin with
-    #[arg(long, value_enum, default_value = "paper")]
+    #[arg(long, value_enum, default_value = "adaptive")]
     policy: Policy,
     /// Tile size in pixels: WxH, or N for N x N [default: chosen for the device]
     #[arg(long, value_name = "WxH", value_parser = super::render::parse_tile)]

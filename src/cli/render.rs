@@ -54,10 +54,10 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "tile-queue")]
     engine: EngineKind,
     /// The tile-queue engine's queue
-    #[arg(long, value_enum, default_value = "glfq")]
+    #[arg(long, value_parser = QueueKind::tile_queue_parser(), default_value = "glfq")]
     queue: QueueKind,
     /// What the tile-queue engine sends through its queues
-    #[arg(long, value_enum, default_value = "paper")]
+    #[arg(long, value_enum, default_value = "adaptive")]
     policy: Policy,
     /// How the compaction engine closes the gaps
     #[arg(long, value_enum, default_value = "append")]

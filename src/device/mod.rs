@@ -77,9 +77,39 @@ pub enum KernelHandle {
     Raw(u64),
 }
 
+impl Kernel {
+    /// An entry point of a device outside this crate, which knows it as `raw`.
+    pub fn from_raw(name: &'static str, raw: u64) -> Self {
+        Kernel { name, handle: KernelHandle::Raw(raw) }
+    }
+
+    /// What `from_raw` was given; none for a CPU kernel.
+    pub fn raw(&self) -> Option<u64> {
+        match self.handle {
+            KernelHandle::Raw(raw) => Some(raw),
+            KernelHandle::Cpu(_) => None,
+        }
+    }
+}
+
 /// A point in a device's order of work; see [`Device::mark`].
 #[derive(Debug)]
 pub struct Mark(pub(crate) MarkHandle);
+
+impl Mark {
+    /// A point of a device outside this crate, which knows it as `raw`.
+    pub fn from_raw(raw: u64) -> Self {
+        Mark(MarkHandle::Raw(raw))
+    }
+
+    /// What `from_raw` was given; none for a mark of this crate's devices.
+    pub fn raw(&self) -> Option<u64> {
+        match self.0 {
+            MarkHandle::Raw(raw) => Some(raw),
+            MarkHandle::Host(_) | MarkHandle::Event(_) => None,
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) enum MarkHandle {
@@ -87,6 +117,8 @@ pub(crate) enum MarkHandle {
     Host(std::time::Instant),
     /// A driver's event, which serves the next mark when this one is dropped.
     Event(gpu::Event),
+    /// A mark of a device outside this crate.
+    Raw(u64),
 }
 
 /// A device. Addresses are the device's own: the host passes them on and never follows them.

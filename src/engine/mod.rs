@@ -49,6 +49,8 @@ pub enum Compact {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
+    /// Bounces stay in registers and on-chip memory; the queues take what a wave cannot keep.
+    Adaptive,
     /// As in the paper: primaries are enqueued first, every bounce goes through the tile's queue.
     Paper,
 }
@@ -81,7 +83,7 @@ impl Default for Settings {
         Settings {
             engine: EngineKind::TileQueue,
             queue: QueueKind::Glfq,
-            policy: Policy::Paper,
+            policy: Policy::Adaptive,
             compact: Compact::Append,
             tile: None,
             lanes: None,
@@ -154,6 +156,12 @@ pub(crate) trait Engine: Send {
 
     /// Back to the start: the film is empty again.
     fn restart(&mut self, target: &Target);
+
+    /// On from what the film has, which may be more in one pixel than in another.
+    fn resume(&mut self, target: &Target) -> Result<()> {
+        self.restart(target);
+        Ok(())
+    }
 
     /// How full the queues are; `None` for engines without any.
     fn occupancy(&self) -> Result<Option<Occupancy>> {
@@ -235,7 +243,9 @@ impl Render {
     /// Goes on with another engine, queue or policy, from the samples that the film has. Paths that were under
     /// way start their sample afresh. If the new engine cannot be made, the old one stays.
     pub fn switch(&mut self, settings: &Settings) -> Result<()> {
-        self.engine = engine(&self.target, settings)?;
+        let mut engine = engine(&self.target, settings)?;
+        engine.resume(&self.target)?;
+        self.engine = engine;
         self.slice = settings.slice;
         Ok(())
     }
@@ -247,10 +257,10 @@ impl Render {
     }
 
     /// Goes on until each pixel has `samples`, keeping what it has. Few at first give a whole picture early.
-    pub fn aim(&mut self, samples: u32) {
+    pub fn aim(&mut self, samples: u32) -> Result<()> {
         self.target.samples = samples;
-        self.engine.restart(&self.target);
         self.finished = false;
+        self.engine.resume(&self.target)
     }
 
     /// What the next slices aim at; `None`: all in one.

@@ -15,12 +15,10 @@ pub enum QueueKind {
     Gwfq,
     /// G-WFQ-YMC: Yang and Mellor-Crummey's wait-free queue on a pool of cells, each used once.
     GwfqYmc,
-    /// SFQ as a tile queue: an enqueue waits for its slot, a dequeue never waits.
+    /// SFQ in its non-waiting form: answers BUSY where the waiting form would wait.
     Sfq,
-    /// SFQ, both operations waiting; knows neither EMPTY nor FULL.
+    /// SFQ in its waiting form; knows neither EMPTY nor FULL.
     SfqWaiting,
-    /// SFQ, neither operation waiting.
-    SfqNonWaiting,
     /// The Broker Work Distributor; its EMPTY and FULL are not linearizable.
     Bwd,
     /// Ticket adds alone, a ceiling: carries no values.
@@ -34,11 +32,17 @@ const LINE: u64 = 16;
 
 impl QueueKind {
     /// Every kind.
-    pub const ALL: [QueueKind; 9] =
-        [Glfq, GlfqUnbatched, Gwfq, GwfqYmc, Sfq, SfqWaiting, SfqNonWaiting, Bwd, FaaCeiling];
+    pub const ALL: [QueueKind; 8] = [Glfq, GlfqUnbatched, Gwfq, GwfqYmc, Sfq, SfqWaiting, Bwd, FaaCeiling];
 
     /// The kinds that the tracer offers as tile queues.
     pub const TILE_QUEUES: [QueueKind; 4] = [Glfq, Gwfq, GwfqYmc, Sfq];
+
+    /// Reads the name of a kind that serves tiles, for the command line.
+    pub fn tile_queue_parser() -> impl clap::builder::TypedValueParser<Value = QueueKind> {
+        use clap::builder::{PossibleValuesParser, TypedValueParser};
+        PossibleValuesParser::new(Self::TILE_QUEUES.map(QueueKind::name))
+            .map(|name| Self::TILE_QUEUES.into_iter().find(|kind| kind.name() == name).expect("one of these"))
+    }
 
     /// Whether an enqueue within the capacity can come to nothing: a slot still in another lane's hands, a pool
     /// that is used up.
@@ -55,7 +59,6 @@ impl QueueKind {
             GwfqYmc => "gwfq-ymc",
             Sfq => "sfq",
             SfqWaiting => "sfq-waiting",
-            SfqNonWaiting => "sfq-non-waiting",
             Bwd => "bwd",
             FaaCeiling => "faa-ceiling",
         }
@@ -70,7 +73,6 @@ impl QueueKind {
             GwfqYmc => "gwfq_ymc",
             Sfq => "sfq",
             SfqWaiting => "sfq_waiting",
-            SfqNonWaiting => "sfq_non_waiting",
             Bwd => "bwd",
             FaaCeiling => "faa",
         }
@@ -126,7 +128,7 @@ impl QueueKind {
     /// from a queue that is not empty.
     pub(super) fn default_pool(self, capacity: u64) -> u64 {
         match self {
-            GwfqYmc => 8 * capacity + 1024,
+            GwfqYmc => (8 * capacity + 1024).min(1 << 31),
             _ => 0,
         }
     }
@@ -141,7 +143,7 @@ impl QueueKind {
             // Counters, pending counts, two lists of 32, cells of three words.
             GwfqYmc => 4 * LINE + 64 + 3 * pool_cells,
             // Tail, Head and count, then n slots.
-            Sfq | SfqWaiting | SfqNonWaiting | Bwd => 3 * LINE + capacity,
+            Sfq | SfqWaiting | Bwd => 3 * LINE + capacity,
             FaaCeiling => 2 * LINE,
         };
         words.next_multiple_of(LINE)

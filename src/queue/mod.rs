@@ -1,6 +1,9 @@
 //! The queues of kernels/queue as the host sees them: which there are, and the memory that they need.
 
+pub mod history;
 mod kind;
+pub mod linearize;
+pub mod probe;
 
 pub use kind::QueueKind;
 

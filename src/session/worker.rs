@@ -347,7 +347,7 @@ impl Worker {
         let camera = self.rig.camera();
         let renders = &mut self.renders;
         renders.fine.look(&camera)?;
-        renders.fine.aim(1);
+        renders.fine.aim(1)?;
         renders.aim = 1;
         renders.slice = FIRST_SLICE;
         renders.began = Instant::now();
@@ -378,14 +378,14 @@ impl Worker {
             ..self.figures
         };
         if progress.finished {
-            self.pass_over();
+            self.pass_over()?;
         }
         self.shown.stale = true;
         Ok(())
     }
 
     /// Every pixel has the samples that were aimed at: twice as many come next.
-    fn pass_over(&mut self) {
+    fn pass_over(&mut self) -> Result<()> {
         let (renders, spp) = (&mut self.renders, self.scene.image.spp);
         if renders.aim == 1 {
             renders.first_sample = Some(renders.began.elapsed());
@@ -394,8 +394,9 @@ impl Worker {
             self.stage = Stage::Done;
         } else {
             renders.aim = (renders.aim * 2).min(spp);
-            renders.fine.aim(renders.aim);
+            renders.fine.aim(renders.aim)?;
         }
+        Ok(())
     }
 
     // ---- pictures

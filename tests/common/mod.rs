@@ -2,7 +2,7 @@
 #![allow(dead_code)] // Each test file uses a part of this.
 
 use rayq::device::{Device, cpu::CpuDevice};
-use rayq::engine::{Compact, EngineKind, Render, Settings};
+use rayq::engine::{Compact, EngineKind, Policy, Render, Settings};
 use rayq::film::Film;
 use rayq::queue::QueueKind;
 use rayq::scene::{Overrides, Scene};

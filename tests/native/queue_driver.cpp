@@ -367,7 +367,6 @@ int main(int argc, char **argv) {
     KIND("glfq-unbatched", GlfqUnbatched);
     KIND("sfq", Sfq);
     KIND("sfq-waiting", SfqWaiting);
-    KIND("sfq-non-waiting", SfqNonWaiting);
     KIND("bwd", Bwd);
 #endif
     return std::fprintf(stderr, "no kind %s\n", kind), 2;

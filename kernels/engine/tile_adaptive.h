@@ -1,0 +1,204 @@
+// tile_adaptive.h: the adaptive policy, two levels of queue.
+//
+// Level 0: a wave goes on with its rays in registers. When lanes fall idle it refills them from a small stash in
+// on-chip memory or, if that cannot fill it, puts its remaining rays into the stash and takes a chunk of fresh,
+// coherent primaries of its tile. A pixel's samples follow each other in one lane.
+//
+// Level 1: the tiles' queues. At the end of a slice they take every ray that a wave still has, each into its
+// pixel's slot and its own tile's queue; the next slice's waves draw from them first.
+//
+// When to refill is ski rental: each idle lane costs its share of a step; once that sum reaches what a refill
+// costs, the wave refills, so the total is at most twice that of knowing in advance. Scenes with dear steps
+// refill at once, scenes with cheap ones wait.
+#pragma once
+#include "engine/tile.h"
+
+namespace rq {
+
+// A path and where in the image it belongs, as a lane holds it.
+struct Held {
+    Path path;
+    u32 where;  // x | y << 16; no_pixel: the lane is idle
+};
+RQ_INLINE Place held_place(u32 where) { return Place{where & 0xffffu, where >> 16}; }
+RQ_INLINE u32 pack_place(Place place) { return place.x | place.y << 16; }
+
+// A wave's stash: at most wave_size() - 1 paths, word by word side by side, so that lanes do not collide.
+struct Stash {
+    static constexpr u32 words = 14;
+    u32 *memory;
+    u32 count;
+
+    RQ_METHOD static Stash of_this_wave(const TileParams &p) {
+        u32 *const after_scene = shared_memory<u32>() + p.stash_offset / 4;
+        return Stash{after_scene + thread_in_block() / wave_size() * wave_size() * words, 0};
+    }
+    RQ_METHOD void put(u32 place, const Held &h) const {
+        u32 *const m = memory + place;
+        const u32 w = wave_size();
+        const Path &q = h.path;
+        m[0] = as_bits(q.origin.x), m[w] = as_bits(q.origin.y), m[2 * w] = as_bits(q.origin.z);
+        m[3 * w] = as_bits(q.direction.x), m[4 * w] = as_bits(q.direction.y), m[5 * w] = as_bits(q.direction.z);
+        m[6 * w] = as_bits(q.weight.x), m[7 * w] = as_bits(q.weight.y), m[8 * w] = as_bits(q.weight.z);
+        m[9 * w] = q.red, m[10 * w] = q.green, m[11 * w] = q.blue, m[12 * w] = q.info, m[13 * w] = h.where;
+    }
+    RQ_METHOD Held get(u32 place) const {
+        const u32 *const m = memory + place;
+        const u32 w = wave_size();
+        Held h;
+        h.path.origin = vec(as_float(m[0]), as_float(m[w]), as_float(m[2 * w]));
+        h.path.direction = vec(as_float(m[3 * w]), as_float(m[4 * w]), as_float(m[5 * w]));
+        h.path.weight = vec(as_float(m[6 * w]), as_float(m[7 * w]), as_float(m[8 * w]));
+        h.path.red = m[9 * w], h.path.green = m[10 * w], h.path.blue = m[11 * w], h.path.info = m[12 * w];
+        h.where = m[13 * w];
+        return h;
+    }
+    // Fills idle lanes, up to as many as there are paths.
+    RQ_METHOD void refill(Held &h) {
+        const LaneMask idle = wave_ballot(h.where == no_pixel);
+        const u32 take = min_of(count, count_lanes(idle)), rank = wave_rank(idle);
+        if (h.where == no_pixel && rank < take) h = get(count - 1 - rank);
+        count -= take;
+        wave_sync();
+    }
+    // Takes every lane's path; the caller knows that there is room.
+    RQ_METHOD void take_all(Held &h, LaneMask live) {
+        if (h.where != no_pixel) put(count + wave_rank(live), h);
+        count += count_lanes(live);
+        h.where = no_pixel;
+        wave_sync();
+    }
+};
+
+// A tile that still has primaries to hand out, from `start` on; tile_count if there is none.
+RQ_INLINE u32 tile_with_primaries(const TileParams &p, u32 start) {
+    return fullest_tile(p, start, [&](u32 tile) {
+        const u32 given = atomic_load(p.given + tile);
+        return given < p.tile_slots ? p.tile_slots - given : 0;
+    });
+}
+
+// The slots of a tile that a wave has taken to hand out, a pixel a lane at a time. Several turns' worth at once,
+// since the counter that they are taken from is far away.
+struct Grab {
+    u32 tile, next, end;
+    Place corner;  // of the tile
+};
+
+// A chunk of primaries for all lanes, of the wave's tile or of another that has some left. False: none are left.
+RQ_INLINE bool take_primaries(const TileParams &p, Grab &grab, Held &h) {
+    while (grab.next >= grab.end) {
+        u32 first = 0;
+        if (wave_lane() == 0) first = atomic_add(p.given + grab.tile, p.grab_slots);
+        first = wave_broadcast(first, 0);
+        if (first < p.tile_slots) {
+            grab.next = first;
+            grab.end = min_of(first + p.grab_slots, p.tile_slots);
+            grab.corner = tile_corner(p, grab.tile);
+        } else {
+            const u32 found = tile_with_primaries(p, grab.tile);
+            if (found == (u32)tile_count(p)) return false;
+            grab.tile = found;
+        }
+    }
+    const u32 slot = grab.next + wave_lane();
+    const Place in_tile = slot_in_tile(p, slot);
+    const Place place{grab.corner.x + in_tile.x, grab.corner.y + in_tile.y};
+    const u32 pixel = slot < grab.end ? pixel_at(p.scene, place) : no_pixel;
+    grab.next += wave_size();
+    if (pixel == no_pixel) return true;
+    const u32 sample = p.known_samples != ~0u ? p.known_samples : p.film.counts[pixel];
+    if (sample < p.samples) h = Held{primary_path(p.scene, place, sample), pack_place(place)};
+    return true;
+}
+
+// Rays for idle lanes from the tiles' queues. False: they are empty.
+template <class QueueLane>
+RQ_INLINE bool take_parked(const TileParams &p, QueueLane &lane, u32 &tile, Held &h) {
+    const u32 found = tile_with_rays(p, tile);
+    if (found == (u32)tile_count(p)) return false;
+    tile = found;
+    auto queue = TheQueue::at(p.space, tile);
+    u32 number = 0;
+    if (TheQueue::dequeue(queue, lane, h.where == no_pixel, number) != queue_ok) return true;
+    const u64 slot = (u64)tile * p.tile_slots + number;
+    const Path path = load_slot(p, slot);
+    if (path.info == no_path) return true;
+    clear_slot(p, slot);
+    h = Held{path, pack_place(slot_place(p, tile, number))};
+    return true;
+}
+
+// Puts every lane's path into its slot and its tile's queue, tile after tile. What a queue refuses, the host
+// finds in its slot.
+template <class QueueLane> RQ_INLINE void park(const TileParams &p, QueueLane &lane, const Held &h) {
+    bool waits = h.where != no_pixel;
+    Slot slot{0, 0};
+    if (waits) {
+        slot = slot_of(p, held_place(h.where));
+        store_slot(p, (u64)slot.tile * p.tile_slots + slot.number, h.path);
+    }
+    for (LaneMask waiting = wave_ballot(waits); waiting != 0; waiting = wave_ballot(waits)) {
+        const u32 tile = wave_broadcast(slot.tile, first_lane(waiting));
+        const bool mine = waits && slot.tile == tile;
+        auto queue = TheQueue::at(p.space, tile);
+        put_back(queue, lane, mine, slot.number);
+        waits = waits && !mine;
+    }
+}
+
+RQ_KERNEL_BOUNDS(adaptive_trace, TileParams, 256, RQ_TRACE_BLOCKS) {
+    with_scene(p.scene, [&](const auto &scene) {
+        RayTally tally{};
+        auto lane = TheQueue::lane(p.space, global_thread());
+        const u64 start = device_ticks();
+        u32 tile = (u32)((u64)global_wave() * tile_count(p) / grid_waves());
+        Grab grab{tile, 0, 0, Place{0, 0}};
+        Stash stash = Stash::of_this_wave(p);
+        Held held{};
+        held.where = no_pixel;
+        bool primaries = true, parked = p.parked != 0;
+        u32 debt = 0;  // lane-steps that idle lanes have cost since the last refill
+        for (u32 turn = 1; !is_over(p, start, turn, tally); ++turn) {
+            LaneMask live = wave_ballot(held.where != no_pixel);
+            const u32 idle = wave_size() - count_lanes(live);
+            debt += idle;
+            if (live == 0 || debt >= p.refill_price) {
+                debt = 0;
+                if (stash.count >= idle || (!primaries && stash.count > 0)) {
+                    stash.refill(held);
+                } else if (parked && idle > 0) {
+                    parked = take_parked(p, lane, tile, held);
+                } else if (primaries && idle > 0) {
+                    stash.take_all(held, live);
+                    primaries = take_primaries(p, grab, held);
+                    if (!primaries) stash.refill(held);
+                }
+                live = wave_ballot(held.where != no_pixel);
+                if (live == 0) {
+                    if (stash.count > 0 || primaries || parked) continue;
+                    break;
+                }
+            }
+            if (held.where != no_pixel) {
+                const Place place = held_place(held.where);
+                if (!step_at(scene, held.path, place, tally) && !next_sample(p, place, held.path, tally))
+                    held.where = no_pixel;
+            }
+        }
+        // The slice is over: everything that this wave still has goes into the queues.
+        while (wave_any(held.where != no_pixel) || stash.count > 0) {
+            park(p, lane, held);
+            held.where = no_pixel;
+            stash.refill(held);
+        }
+        while (grab.next < grab.end) {
+            take_primaries(p, grab, held);
+            park(p, lane, held);
+            held.where = no_pixel;
+        }
+        flush(p.counters, tally);
+    });
+}
+
+}  // namespace rq

@@ -1,0 +1,80 @@
+//! Whole engines in waves of 4, 32 and 64 lanes on the simulator: the film of the CPU, bit by bit.
+
+mod common;
+
+use common::{cpu, engine, every_engine, render, resized};
+use rayq::device::Device;
+use rayq::engine::{EngineKind, Settings};
+use rayq_sim::{MemoryModel, Model, Options, Schedule, SimDevice};
+use std::sync::Arc;
+use std::time::Duration;
+
+fn simulator(wave: u32, options: Options) -> Arc<dyn Device> {
+    Arc::new(SimDevice::new(wave, options))
+}
+
+#[test]
+fn waves_of_any_size_make_the_same_film() {
+    for path in ["scenes/complex.toml", "scenes/cornell.toml"] {
+        let scene = resized(path, 16, 8, 2);
+        let wanted = render(&cpu(1), &scene, &engine(EngineKind::Megakernel)).hash();
+        for wave in [4, 32, 64] {
+            for model in [Model::Independent, Model::Lockstep] {
+                for settings in every_engine() {
+                    let start = std::time::Instant::now();
+                    let device = simulator(wave, Options { model, resident: 2, ..Options::default() });
+                    let film = render(&device, &scene, &settings);
+                    assert_eq!(film.hash(), wanted, "{path}, waves of {wave}, {model:?}, {settings:?}");
+                    println!(
+                        "{path} {wave} {model:?} {:?} {} {:?}",
+                        settings.engine,
+                        settings.queue,
+                        start.elapsed()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn schedules_tiles_and_slices_do_not_show() {
+    let scene = resized("scenes/cornell.toml", 16, 8, 2);
+    let wanted = render(&cpu(1), &scene, &engine(EngineKind::Megakernel)).hash();
+    for seed in 0..4 {
+        let schedule =
+            if seed % 2 == 0 { Schedule::Random } else { Schedule::Pct { changes: 4, horizon: 20_000 } };
+        let device = simulator(
+            32,
+            Options { schedule, seed, resident: 3, max_steps: 20_000_000, ..Options::default() },
+        );
+        for settings in every_engine() {
+            // 2000 of the simulator's steps a slice: the launches end early and go on.
+            let settings = Settings { tile: Some((8, 4)), slice: Some(Duration::from_millis(2)), ..settings };
+            let start = std::time::Instant::now();
+            assert_eq!(render(&device, &scene, &settings).hash(), wanted, "seed {seed}, {settings:?}");
+            println!("{seed} {:?} {} {:?}", settings.engine, settings.queue, start.elapsed());
+        }
+    }
+}
+
+#[test]
+fn rays_are_handed_on_without_races() {
+    let scene = resized("scenes/cornell.toml", 16, 8, 2);
+    let wanted = render(&cpu(1), &scene, &engine(EngineKind::Megakernel)).hash();
+    for seed in 0..4 {
+        let options = Options {
+            memory: MemoryModel::Weak,
+            seed,
+            resident: 3,
+            max_steps: 20_000_000,
+            ..Options::default()
+        };
+        let device = simulator(4, options);
+        for settings in every_engine() {
+            let start = std::time::Instant::now();
+            assert_eq!(render(&device, &scene, &settings).hash(), wanted, "seed {seed}, {settings:?}");
+            println!("{seed} {:?} {} {:?}", settings.engine, settings.queue, start.elapsed());
+        }
+    }
+}
