@@ -81,6 +81,35 @@ pub static QUEUE_PROBE_OUTER: Program = Program {
     kernels: &["probe_initialise", "probe"],
 };
 
+/// The queues' micro-benchmarks: kernels/bench/workload.h.
+pub static QUEUE_BENCH: Program = Program {
+    name: "queue_bench",
+    file: "bench/queue_bench.cpp",
+    axes: &[&EVERY_QUEUE],
+    kernels: &["bench_initialise", "bench_run", "bench_drain"],
+};
+/// The micro-benchmarks on queues of payloads.
+pub static QUEUE_BENCH_OUTER: Program = Program {
+    name: "queue_bench_outer",
+    file: "bench/queue_bench_outer.cpp",
+    axes: &[&INDEX_RINGS],
+    kernels: QUEUE_BENCH.kernels,
+};
+/// The micro-benchmarks with counters, and launches that record histories.
+pub static QUEUE_JUDGE: Program = Program {
+    name: "queue_judge",
+    file: "bench/queue_judge.cpp",
+    axes: &[&EVERY_QUEUE],
+    kernels: &["bench_initialise", "bench_run", "bench_drain", "judge_run", "judge_drain", "judge_clock"],
+};
+/// The same on queues of payloads.
+pub static QUEUE_JUDGE_OUTER: Program = Program {
+    name: "queue_judge_outer",
+    file: "bench/queue_judge_outer.cpp",
+    axes: &[&INDEX_RINGS],
+    kernels: QUEUE_JUDGE.kernels,
+};
+
 /// The platform's idioms one by one, for the tests of devices and compilers.
 pub static PROBE: Program = Program {
     name: "probe",
@@ -90,8 +119,19 @@ pub static PROBE: Program = Program {
 };
 
 /// Every program.
-pub static PROGRAMS: &[&Program] =
-    &[&PROBE, &MEGAKERNEL, &COMPACTION, &TILE_QUEUE, &RAY_COUNT, &QUEUE_PROBE, &QUEUE_PROBE_OUTER];
+pub static PROGRAMS: &[&Program] = &[
+    &PROBE,
+    &MEGAKERNEL,
+    &COMPACTION,
+    &TILE_QUEUE,
+    &RAY_COUNT,
+    &QUEUE_PROBE,
+    &QUEUE_PROBE_OUTER,
+    &QUEUE_BENCH,
+    &QUEUE_BENCH_OUTER,
+    &QUEUE_JUDGE,
+    &QUEUE_JUDGE_OUTER,
+];
 
 /// One variant of a program: what a compiler is given.
 #[derive(Clone, Debug)]

@@ -120,7 +120,8 @@ fn engines_and_queues_can_change_while_the_film_grows() {
         Command::Next(Dial::Policy),
         Command::Engine(EngineKind::TileQueue),
     ];
-    for command in engines.into_iter().chain(others).chain(queues) {
+    let adaptive = [Command::Policy(Policy::Adaptive)];
+    for command in engines.into_iter().chain(others).chain(queues).chain(adaptive).chain(queues) {
         live.send(command);
         let frame = live.frame(|f| !f.status.coarse);
         assert_eq!(frame.status.message, None, "{command:?}");

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{cpu, engine, every_engine, render, resized};
-use rayq::engine::{EngineKind, Policy, Render, Settings};
+use rayq::engine::{EngineKind, Render, Settings};
 use rayq::scene::Scene;
 use std::time::Duration;
 
@@ -13,12 +13,10 @@ fn scene() -> Scene {
     resized("tests/cases/E96/stress.json", 96, 40, SAMPLES)
 }
 
-/// Short slices, so that there is a middle of the work; every policy.
+/// Every engine with short slices, so that there is a middle of the work.
 fn contenders() -> Vec<Settings> {
-    let short = |s: Settings| Settings { slice: Some(Duration::from_micros(200)), ..s };
-    let with = |policy| every_engine().into_iter().map(move |s| short(Settings { policy, ..s }));
-    let tiles = |s: &Settings| s.engine == EngineKind::TileQueue;
-    with(Policy::Paper).chain(with(Policy::Adaptive).filter(tiles)).collect()
+    let short = |s| Settings { slice: Some(Duration::from_micros(200)), ..s };
+    every_engine().into_iter().map(short).collect()
 }
 
 /// Some slices; whether anything is left to do after them.

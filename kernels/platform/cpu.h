@@ -107,6 +107,7 @@ RQ_INLINE void spin_hint() {
 #endif
 }
 RQ_INLINE u64 device_ticks() { return rq_cpu_ticks(); }
+RQ_INLINE u64 device_cycles() { return rq_cpu_ticks(); }  // nanoseconds: cores have no common name for cycles
 RQ_INLINE void block_barrier() {}
 template <class T> RQ_INLINE T *shared_memory() { return static_cast<T *>(rq_cpu_place.shared); }
 

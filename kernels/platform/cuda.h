@@ -159,6 +159,8 @@ RQ_INLINE u64 device_ticks() {
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
     return t;
 }
+// Cycles of this multiprocessor's own clock: only differences taken by one lane mean something.
+RQ_INLINE u64 device_cycles() { return (u64)clock64(); }
 RQ_INLINE void block_barrier() { __syncthreads(); }
 template <class T> RQ_INLINE T *shared_memory() {
     extern __shared__ Quad rq_dynamic_shared[];

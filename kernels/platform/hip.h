@@ -25,10 +25,10 @@
 #define RQ_BLOCK_THREADS 256
 #endif
 // A kernel takes one struct by value; `p` names it in the body.
-#define RQ_KERNEL(name, Params) \
-    extern "C" __attribute__((global)) __attribute__((launch_bounds(RQ_BLOCK_THREADS))) void name(const Params p)
+// (launch_bounds alone leaves clang's bound of 1024 threads, and with it half the registers.)
+#define RQ_KERNEL(name, Params) RQ_KERNEL_BOUNDS(name, Params, RQ_BLOCK_THREADS, 1)
 #define RQ_KERNEL_BOUNDS(name, Params, threads, min_blocks) \
-    extern "C" __attribute__((global)) __attribute__((launch_bounds(threads))) void name(const Params p)
+    extern "C" __attribute__((global, amdgpu_flat_work_group_size(1, threads))) void name(const Params p)
 
 namespace rq {
 
@@ -138,6 +138,8 @@ RQ_INLINE u64 device_ticks() {
     return __builtin_amdgcn_s_memrealtime();
 #endif
 }
+// Cycles of this compute unit's own clock: only differences taken by one lane mean something.
+RQ_INLINE u64 device_cycles() { return __builtin_readcyclecounter(); }
 RQ_INLINE void block_barrier() {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
     __builtin_amdgcn_s_barrier();

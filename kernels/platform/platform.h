@@ -9,7 +9,7 @@
 //   wave_size wave_lane wave_ballot wave_rank wave_broadcast wave_sync
 //   atomic_load atomic_store atomic_add atomic_or atomic_and atomic_exchange atomic_cas  (u32 and u64)
 //   plain_load plain_store                                        payload that a queue publishes
-//   fence spin_hint device_ticks block_barrier shared_memory
+//   fence spin_hint device_ticks device_cycles block_barrier shared_memory
 //   load_constant                                                 from memory that no launch writes
 //   sqrt_exact reciprocal divide fma                              one IEEE rounding each, on every target
 #pragma once

@@ -147,6 +147,7 @@ template <class T> RQ_INLINE void plain_store(T *p, T v) {
 
 RQ_INLINE void spin_hint() { rq_sim_spin(); }
 RQ_INLINE u64 device_ticks() { return rq_sim_ticks(); }  // steps of all lanes so far
+RQ_INLINE u64 device_cycles() { return rq_sim_ticks(); }
 RQ_INLINE void block_barrier(RQ_CALLER) { rq_sim_barrier(file, line); }
 #undef RQ_CALLER
 template <class T> RQ_INLINE T *shared_memory() { return static_cast<T *>(rq_sim_place()->shared); }

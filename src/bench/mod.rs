@@ -1,7 +1,10 @@
 //! Measurements that one can believe: warm-up apart, rounds interleaved, medians with their spread, and no
 //! number before the result that it times was checked.
 
+pub mod plot;
+pub mod queue;
 pub mod render;
+pub mod verify;
 
 /// Median, smallest and largest of some figures.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]

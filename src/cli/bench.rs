@@ -19,6 +19,8 @@ use std::path::PathBuf;
 pub enum Command {
     /// Engines against each other on the same scenes
     Render(RenderArgs),
+    /// Queues against each other: the two micro-benchmarks, balanced and split
+    Queue(Box<super::bench_queue::Args>),
 }
 
 /// Arguments of `rayq bench render`.
@@ -86,6 +88,7 @@ struct SceneRows {
 pub fn run(command: Command) -> Result<()> {
     match command {
         Command::Render(args) => render(&args),
+        Command::Queue(args) => super::bench_queue::run(&args),
     }
 }
 

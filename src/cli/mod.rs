@@ -1,6 +1,7 @@
 //! The command line: one file a command, and what the commands share.
 
 pub mod bench;
+pub mod bench_queue;
 pub mod devices;
 pub mod kernels;
 pub mod live;
@@ -10,6 +11,7 @@ pub mod render;
 mod report;
 pub mod serve;
 mod signals;
+pub mod verify;
 mod watchdog;
 
 use crate::error::{Error, Result};
@@ -37,6 +39,8 @@ enum Command {
     /// Measure engines and queues
     #[command(subcommand)]
     Bench(bench::Command),
+    /// Judge queues by histories: nothing lost, first in first out, linearizable
+    Verify(Box<verify::Args>),
     /// List the devices that kernels can run on, and why others cannot
     Devices(devices::Args),
     /// Export the kernels' source, or compile it for an architecture without a device
@@ -51,6 +55,7 @@ impl Cli {
             Command::Preview(args) => preview::run(args),
             Command::Serve(args) => serve::run(args),
             Command::Bench(command) => bench::run(command),
+            Command::Verify(args) => verify::run(&args),
             Command::Devices(args) => devices::run(&args),
             Command::Kernels(args) => kernels::run(&args),
         }

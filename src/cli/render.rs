@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a slice may outlast the deadline before the device counts as hung.
-const GRACE: Duration = Duration::from_secs(5);
+pub(super) const GRACE: Duration = Duration::from_secs(5);
 /// Time between two films that are kept for the case that the device hangs; only with a time limit.
 const KEEP_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -275,7 +275,7 @@ pub(super) fn parse_tile(text: &str) -> std::result::Result<(u32, u32), String> 
     }
 }
 
-fn parse_seconds(text: &str) -> std::result::Result<Duration, String> {
+pub(super) fn parse_seconds(text: &str) -> std::result::Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
     // A century: sums of instants and durations stay within their range.
     let usable = seconds.filter(|s| !s.is_zero() && s.as_secs() < 3_000_000_000);

@@ -40,7 +40,7 @@ pub struct Report {
 }
 
 /// The program that made the report.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Origin {
     version: &'static str,
     commit: &'static str,

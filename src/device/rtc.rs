@@ -100,6 +100,18 @@ pub struct Rtc {
     architectures: Option<(Numbers, Numbers)>,
 }
 
+/// Loads the library of built-in functions that lies beside NVRTC, which asks the loader for it by name and, in
+/// a Python wheel, does not find it by itself. Without effect where there is none.
+fn load_builtins(nvrtc: &Path) {
+    let files = nvrtc.parent().and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
+    for file in files.filter(|f| f.file_name().to_string_lossy().starts_with("libnvrtc-builtins.so")) {
+        // SAFETY: runs the library's initialisers; it belongs to the compiler that the user installed.
+        if let Ok(library) = unsafe { Library::new(file.path()) } {
+            std::mem::forget(library);
+        }
+    }
+}
+
 impl Rtc {
     /// Loads the compiler at `path`. The library stays loaded until the process ends: compilers do not
     /// survive being unloaded.
@@ -107,6 +119,7 @@ impl Rtc {
         let fail = |why: &dyn std::fmt::Display| {
             Error::Device(format!("{}: cannot load {}: {why}", flavour.name(), path.display()))
         };
+        load_builtins(path);
         // SAFETY: runs the library's initialisers; it is the compiler that the user installed.
         let library: &'static Library =
             Box::leak(Box::new(unsafe { Library::new(path) }.map_err(|e| fail(&e))?));

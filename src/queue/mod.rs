@@ -1,6 +1,7 @@
 //! The queues of kernels/queue as the host sees them: which there are, and the memory that they need.
 
 pub mod history;
+pub mod judge;
 mod kind;
 pub mod linearize;
 pub mod probe;

@@ -42,10 +42,12 @@ pub fn engine(engine: EngineKind) -> Settings {
     Settings { engine, ..Settings::default() }
 }
 
-/// Every engine in every form, with every queue.
+/// Every engine in every form, under every policy and with every queue.
 pub fn every_engine() -> Vec<Settings> {
-    let tiles =
-        QueueKind::TILE_QUEUES.iter().map(|&queue| Settings { queue, ..engine(EngineKind::TileQueue) });
+    let tiles = [Policy::Paper, Policy::Adaptive].into_iter().flat_map(|policy| {
+        let tile = Settings { policy, ..engine(EngineKind::TileQueue) };
+        QueueKind::TILE_QUEUES.into_iter().map(move |queue| Settings { queue, ..tile.clone() })
+    });
     [
         engine(EngineKind::Megakernel),
         engine(EngineKind::Compaction),

@@ -49,7 +49,31 @@ fn jobs(out: &Path) -> Vec<Job> {
             headers: Some(plant(out, mutant)?),
         })
     });
-    shipped.chain([own]).chain(planted).collect()
+    shipped.chain([own]).chain(planted).chain(examples(out)).collect()
+}
+
+/// The example of docs/adding-a-queue.md in the queue probe, with the memory of an SFQ ring: as it is, and with a
+/// planted bug.
+fn examples(out: &Path) -> Vec<Job> {
+    let source = fs::read_to_string("../../docs/examples/lock_ring.h").expect("docs/ is readable");
+    let example = |name: &str, source: String| {
+        let folder = out.join("examples").join(name);
+        fs::create_dir_all(folder.join("queue")).expect("OUT_DIR is writable");
+        fs::write(folder.join("queue/lock_ring.h"), source).expect("OUT_DIR is writable");
+        let select = "#pragma once\n#include \"queue/lock_ring.h\"\nnamespace rq {\ntypedef LockRing TheQueue;\n}\n";
+        fs::write(folder.join("queue/select.h"), select).expect("OUT_DIR is writable");
+        let unit = programs::QUEUE_PROBE.unit(&["sfq"]);
+        Job {
+            unit: format!("sfq_{name}"),
+            file: unit.program.file,
+            defines: unit.defines(),
+            kernels: unit.program.kernels,
+            headers: Some(folder),
+        }
+    };
+    let wrong = source.replace("atomic_load<Order::acquire>(turn(q))", "atomic_load(turn(q))");
+    assert_ne!(source, wrong, "lock_ring.h has changed: plant the bug elsewhere");
+    vec![example("lock_ring", source), example("lock_ring_unacquired", wrong)]
 }
 
 /// Writes a mutant's header to a folder of its own.
@@ -68,7 +92,7 @@ fn plant(out: &Path, mutant: &mutants::Mutant) -> Option<PathBuf> {
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    for input in ["../../kernels", "../../src/layout.rs", "../../src/programs.rs", "kernels", "mutants.rs"] {
+    for input in ["../../kernels", "../../docs/examples", "../../src/layout.rs", "../../src/programs.rs", "kernels", "mutants.rs"] {
         println!("cargo::rerun-if-changed={input}");
     }
     fs::write(out.join("layout.h"), layout::header()).expect("OUT_DIR is writable");
