@@ -67,8 +67,8 @@ impl Guard {
                 return Some("Origin is another site");
             }
         }
-        let tokens = uri.query().unwrap_or("").split('&').filter_map(|pair| pair.strip_prefix("token="));
-        if !tokens.last().is_some_and(|token| self.token.is(token)) {
+        let mut tokens = uri.query().unwrap_or("").split('&').filter_map(|pair| pair.strip_prefix("token="));
+        if !tokens.next().is_some_and(|token| self.token.is(token)) {
             return Some("the token is missing or wrong; open the URL that `rayq serve` printed last");
         }
         None

@@ -15,7 +15,6 @@ mod worker;
 
 pub use command::{Command, Dial, View};
 pub use frame::{Frame, Status};
-pub use picture::false_color;
 pub use rig::Rig;
 
 use crate::device::Device;

@@ -73,7 +73,7 @@ pub fn png(pixels: &[u8], size: Size) -> Result<Vec<u8>> {
 }
 
 /// Dark blue, violet, orange, yellow, white: brightness grows with the value, so it reads without colours too.
-pub fn false_color(share: f64) -> [u8; 3] {
+fn false_color(share: f64) -> [u8; 3] {
     const STOPS: [[f64; 3]; 6] = [
         [0.0, 0.0, 24.0],
         [60.0, 10.0, 120.0],

@@ -101,6 +101,8 @@ struct Shown {
     when: Instant,
     /// Samples came since, or the words have changed.
     stale: bool,
+    /// It is of another view: the first picture of this one is urgent.
+    old_view: bool,
 }
 
 impl Renders {
@@ -136,6 +138,7 @@ impl Worker {
             size,
             when: Instant::now(),
             stale: true,
+            old_view: true,
         };
         Ok(Worker {
             watch: Watch::new([options.scene.as_path()]),
@@ -337,7 +340,8 @@ impl Worker {
             Stage::Fine | Stage::Done => {}
         }
         let whole = self.renders.coarse_film.is_some() || self.renders.aim > 1;
-        let due = whole && self.shown.when.elapsed() >= self.figures.picture * (SHOWING_SHARE - 1);
+        let rested = self.shown.when.elapsed() >= self.figures.picture * (SHOWING_SHARE - 1);
+        let due = whole && (rested || self.shown.old_view);
         let over = self.stage == Stage::Done || self.paused;
         if self.shown.stale && (due || over) { self.show() } else { Ok(()) }
     }
@@ -352,6 +356,7 @@ impl Worker {
         renders.slice = FIRST_SLICE;
         renders.began = Instant::now();
         self.figures = Figures { picture: self.figures.picture, ..Figures::default() };
+        self.shown.old_view = true;
         if !self.paused && renders.first_sample.is_some_and(|time| time < QUICK) {
             renders.coarse_film = None;
             return Ok(());
@@ -437,6 +442,7 @@ impl Worker {
         self.shown.number += 1;
         self.shown.when = Instant::now();
         self.shown.stale = false;
+        self.shown.old_view = false;
         let (width, height) = self.shown.size;
         let frame = Frame {
             number: self.shown.number,

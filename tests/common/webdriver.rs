@@ -152,7 +152,7 @@ impl Drop for Browser {
             let ask = format!("DELETE {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
             if stream.write_all(ask.as_bytes()).is_ok() {
                 stream.set_read_timeout(Some(Duration::from_secs(10))).ok();
-                stream.read(&mut [0]).ok();
+                stream.read_exact(&mut [0]).ok();
             }
         }
         self.driver.kill().ok();
