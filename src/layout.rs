@@ -317,6 +317,20 @@ layout! {
         pub reserved: u32,
     }
 
+    /// A launch that counts each pixel's rays.
+    pub struct RayCountParams {
+        /// The scene.
+        pub scene: SceneView,
+        /// Rays of each pixel.
+        pub rays: Ptr<u32>,
+        /// Chunks (8x4 pixels) of the image.
+        pub chunks: u64,
+        /// The sample whose rays count.
+        pub sample: u32,
+        /// Unused.
+        pub reserved: u32,
+    }
+
     /// A launch of one of the compaction engine's kernels.
     pub struct CompactionParams {
         /// The scene.

@@ -2,7 +2,8 @@
 //!
 //! The map of the house: [`scene`] reads and checks what to draw, [`device`] runs kernels somewhere,
 //! [`engine`] traces the scene in one of three ways into the same [`film`], [`queue`] describes the queues that
-//! the kernels use, [`programs`] lists the kernels and [`layout`] what host and kernels share.
+//! the kernels use, [`programs`] lists the kernels and [`layout`] what host and kernels share. A [`session`] is a
+//! picture that one can watch and steer while it grows; [`preview`] shows it in a window, [`serve`] in a browser.
 
 pub mod bench;
 pub mod cli;
@@ -11,9 +12,12 @@ pub mod engine;
 pub mod error;
 pub mod film;
 pub mod layout;
+pub mod preview;
 pub mod programs;
 pub mod queue;
 pub mod scene;
+pub mod serve;
+pub mod session;
 
 /// Every kernel source file: (path under kernels/, text), `layout.h` included.
 pub static KERNEL_SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));

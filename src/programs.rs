@@ -56,6 +56,13 @@ pub static TILE_QUEUE: Program = Program {
     axes: &[&QUEUE, &INTEGRATOR],
     kernels: &["queue_initialise", "paper_generate", "paper_trace", "adaptive_trace"],
 };
+/// Rays of each pixel, counted.
+pub static RAY_COUNT: Program = Program {
+    name: "ray_count",
+    file: "engine/ray_count.cpp",
+    axes: &[&INTEGRATOR],
+    kernels: &["ray_count"],
+};
 /// Scripted queue operations with a record of each, for the judges of histories.
 pub static QUEUE_PROBE: Program = Program {
     name: "queue_probe",
@@ -117,6 +124,7 @@ pub static PROGRAMS: &[&Program] = &[
     &MEGAKERNEL,
     &COMPACTION,
     &TILE_QUEUE,
+    &RAY_COUNT,
     &QUEUE_PROBE,
     &QUEUE_PROBE_OUTER,
     &QUEUE_BENCH,

@@ -4,9 +4,12 @@ pub mod bench;
 pub mod bench_queue;
 pub mod devices;
 pub mod kernels;
+pub mod live;
+pub mod preview;
 mod progress;
 pub mod render;
 mod report;
+pub mod serve;
 mod signals;
 pub mod verify;
 mod watchdog;
@@ -29,6 +32,10 @@ pub struct Cli {
 enum Command {
     /// Render a scene file to a picture
     Render(render::Args),
+    /// Show a scene live in a window, and steer it there
+    Preview(preview::Args),
+    /// Show a scene live in a browser, and steer it there: for machines without a display
+    Serve(serve::Args),
     /// Measure engines and queues
     #[command(subcommand)]
     Bench(bench::Command),
@@ -45,6 +52,8 @@ impl Cli {
     pub fn run(self) -> Result<()> {
         match self.command {
             Command::Render(args) => render::run(args),
+            Command::Preview(args) => preview::run(args),
+            Command::Serve(args) => serve::run(args),
             Command::Bench(command) => bench::run(command),
             Command::Verify(args) => verify::run(&args),
             Command::Devices(args) => devices::run(&args),

@@ -247,11 +247,7 @@ impl Args {
 
     /// The picture's path: as given, or in the folder `output` beside the current folder's files.
     fn output_path(&self) -> PathBuf {
-        self.output.clone().unwrap_or_else(|| {
-            let mut name = self.scene.file_stem().unwrap_or("scene".as_ref()).to_owned();
-            name.push(".png");
-            Path::new("output").join(name)
-        })
+        self.output.clone().unwrap_or_else(|| picture_path(&self.scene))
     }
 
     /// What runs, for messages.
@@ -259,6 +255,13 @@ impl Args {
         let lanes = self.lanes.map_or_else(|| "as many lanes as fit".into(), |n| format!("{n} lanes"));
         format!("{} engine, {} queue, {lanes}", word(&self.engine), word(&self.queue))
     }
+}
+
+/// Where the picture of a scene file goes unless told otherwise.
+pub(super) fn picture_path(scene: &Path) -> PathBuf {
+    let mut name = scene.file_stem().unwrap_or("scene".as_ref()).to_owned();
+    name.push(".png");
+    Path::new("output").join(name)
 }
 
 pub(super) fn parse_tile(text: &str) -> std::result::Result<(u32, u32), String> {

@@ -103,7 +103,8 @@ pub struct Rtc {
 /// Loads the library of built-in functions that lies beside NVRTC, which asks the loader for it by name and, in
 /// a Python wheel, does not find it by itself. Without effect where there is none.
 fn load_builtins(nvrtc: &Path) {
-    let files = nvrtc.parent().and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
+    let files =
+        nvrtc.parent().and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
     for file in files.filter(|f| f.file_name().to_string_lossy().starts_with("libnvrtc-builtins.so")) {
         // SAFETY: runs the library's initialisers; it belongs to the compiler that the user installed.
         if let Ok(library) = unsafe { Library::new(file.path()) } {

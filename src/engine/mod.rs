@@ -8,6 +8,7 @@ mod compaction;
 pub mod counters;
 mod megakernel;
 mod pace;
+mod ray_count;
 mod target;
 mod tile_queue;
 
@@ -18,12 +19,12 @@ use crate::device::{Device, Mark};
 use crate::error::Result;
 use crate::film::Film;
 use crate::queue::QueueKind;
-use crate::scene::Scene;
+use crate::scene::{Camera, Scene};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How rays are scheduled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EngineKind {
     /// Tiles that each own a concurrent queue, and a persistent kernel.
@@ -35,7 +36,7 @@ pub enum EngineKind {
 }
 
 /// How the compaction engine brings survivors together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compact {
     /// Each wave reserves room behind one counter.
@@ -45,7 +46,7 @@ pub enum Compact {
 }
 
 /// What the tile-queue engine does with a ray that goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
     /// Bounces stay in registers and on-chip memory; the queues take what a wave cannot keep.
@@ -155,6 +156,39 @@ pub(crate) trait Engine: Send {
 
     /// Back to the start: the film is empty again.
     fn restart(&mut self, target: &Target);
+
+    /// On from what the film has, which may be more in one pixel than in another.
+    fn resume(&mut self, target: &Target) -> Result<()> {
+        self.restart(target);
+        Ok(())
+    }
+
+    /// How full the queues are; `None` for engines without any.
+    fn occupancy(&self) -> Result<Option<Occupancy>> {
+        Ok(None)
+    }
+}
+
+/// How many rays wait in each tile's queue between two slices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occupancy {
+    /// Size of a tile in pixels; those at the right and lower edge reach beyond the image.
+    pub tile: (u32, u32),
+    /// Tiles across the image.
+    pub across: u32,
+    /// Rays that each queue holds at most.
+    pub capacity: u32,
+    /// Rays in each tile's queue, row by row.
+    pub waiting: Vec<u32>,
+}
+
+/// Memory and kernels of the engine that `settings` ask for. It adds to what the film already has.
+fn engine(target: &Target, settings: &Settings) -> Result<Box<dyn Engine>> {
+    Ok(match settings.engine {
+        EngineKind::Megakernel => Box::new(megakernel::Megakernel::new(target)?),
+        EngineKind::Compaction => Box::new(compaction::Compaction::new(target, settings.compact)?),
+        EngineKind::TileQueue => Box::new(tile_queue::TileQueue::new(target, settings)?),
+    })
 }
 
 /// A picture in the making.
@@ -172,11 +206,7 @@ impl Render {
         let start = Instant::now();
         let compiled = device.compile_time();
         let target = Target::new(&device, scene)?;
-        let engine: Box<dyn Engine> = match settings.engine {
-            EngineKind::Megakernel => Box::new(megakernel::Megakernel::new(&target)?),
-            EngineKind::Compaction => Box::new(compaction::Compaction::new(&target, settings.compact)?),
-            EngineKind::TileQueue => Box::new(tile_queue::TileQueue::new(&target, settings)?),
-        };
+        let engine = engine(&target, settings)?;
         device.synchronize()?;
         let compile = device.compile_time() - compiled;
         let upload = start.elapsed().saturating_sub(compile);
@@ -208,6 +238,44 @@ impl Render {
         let Statistics { compile, upload, .. } = self.statistics;
         self.statistics = Statistics { compile, upload, ..Statistics::default() };
         Ok(())
+    }
+
+    /// Goes on with another engine, queue or policy, from the samples that the film has. Paths that were under
+    /// way start their sample afresh. If the new engine cannot be made, the old one stays.
+    pub fn switch(&mut self, settings: &Settings) -> Result<()> {
+        let mut engine = engine(&self.target, settings)?;
+        engine.resume(&self.target)?;
+        self.engine = engine;
+        self.slice = settings.slice;
+        Ok(())
+    }
+
+    /// Looks from another place, with an empty film.
+    pub fn look(&mut self, camera: &Camera) -> Result<()> {
+        self.target.look(camera);
+        self.restart()
+    }
+
+    /// Goes on until each pixel has `samples`, keeping what it has. Few at first give a whole picture early.
+    pub fn aim(&mut self, samples: u32) -> Result<()> {
+        self.target.samples = samples;
+        self.finished = false;
+        self.engine.resume(&self.target)
+    }
+
+    /// What the next slices aim at; `None`: all in one.
+    pub fn set_slice(&mut self, slice: Option<Duration>) {
+        self.slice = slice;
+    }
+
+    /// How full the tile queues are; `None` for engines without queues.
+    pub fn occupancy(&self) -> Result<Option<Occupancy>> {
+        self.engine.occupancy()
+    }
+
+    /// Rays that the first sample of each pixel takes, row by row; traces them.
+    pub fn rays_per_pixel(&self) -> Result<Vec<u32>> {
+        ray_count::RayCount::new(&self.target)?.count(&self.target, 0)
     }
 
     /// Adds up a slice's times and counts.

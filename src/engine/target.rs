@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::film::Film;
 use crate::layout::{FilmView, Light, Material, Plane, SceneView, SphereBatch, SphereShade, SphereTest};
 use crate::scene::flatten::{self, Arrays};
-use crate::scene::{Integrator, Scene};
+use crate::scene::{Camera, Integrator, Scene};
 use std::sync::Arc;
 
 /// Pixels of a chunk (8x4), the unit in which engines hand out pixels (`chunk_lanes` of path.h).
@@ -103,6 +103,14 @@ impl Target {
     /// Pixel samples of the whole picture.
     pub fn total_samples(&self) -> u64 {
         self.film.pixels * u64::from(self.samples)
+    }
+
+    /// Launches from now on look from `camera`.
+    pub fn look(&mut self, camera: &Camera) {
+        self.scene.eye = camera.eye.into();
+        self.scene.forward = camera.forward.into();
+        self.scene.right = camera.right.into();
+        self.scene.up = camera.up.into();
     }
 
     /// Forgets every sample and count.

@@ -3,12 +3,12 @@
 
 use super::pace::Pace;
 use super::target::CHUNK;
-use super::{Engine, Phase, Policy, Settings, Target, Timeline};
+use super::{Engine, Occupancy, Phase, Policy, Settings, Target, Timeline};
 use crate::device::{BLOCK_THREADS, Buffer, Kernel, Shape, cover, launch};
 use crate::error::{Error, Result};
 use crate::layout::{Ptr, Quad, QueueInitParams, RayStore, TileParams};
 use crate::programs::TILE_QUEUE;
-use crate::queue::{QueueLayout, QueueOptions};
+use crate::queue::{QueueKind, QueueLayout, QueueOptions};
 use std::time::Duration;
 
 /// Side of the default tile on a wide device: a power of two, so that slots and pixels agree.
@@ -19,6 +19,11 @@ const TILE_NARROW: u32 = 32;
 const MOST_TILES: u64 = 1 << 28;
 /// Bytes of a stashed path (`Stash::words` of tile_adaptive.h).
 const STASHED: u32 = 14 * 4;
+
+/// `info` of a slot without a path (tile.h).
+const NO_PATH: u32 = 0;
+/// `known_samples` where pixels have different numbers of samples.
+const UNKNOWN: u32 = u32::MAX;
 
 /// Tiles of an image.
 struct Tiling {
@@ -83,8 +88,10 @@ pub(crate) struct TileQueue {
     pace: Pace,
     /// Samples that each pixel shall have when the pass is over.
     upto: u32,
-    /// Samples that each pixel has when it begins.
+    /// Samples that each pixel has when it begins, or `UNKNOWN`.
     known_samples: u32,
+    /// Between passes each pixel has `upto` samples; not so when the film is another engine's.
+    even: bool,
     work: Work,
     /// Rays and samples when the last slice was over.
     rays: u64,
@@ -106,6 +113,11 @@ impl TileQueue {
     pub(crate) fn new(target: &Target, settings: &Settings) -> Result<Self> {
         let device = &target.device;
         let tiling = Tiling::new(target, settings.tile)?;
+        if !QueueKind::TILE_QUEUES.contains(&settings.queue) {
+            let offered = QueueKind::TILE_QUEUES.map(QueueKind::name).join(", ");
+            let why = format!("queue {}: only benches have it; tiles can have {offered}", settings.queue);
+            return Err(Error::Input(why));
+        }
         let unit = TILE_QUEUE.unit(&[settings.queue.axis_value(), target.integrator]);
         let threads = if device.is_wide() { BLOCK_THREADS } else { 1 };
         let stash_offset = target.shared.next_multiple_of(16);
@@ -142,6 +154,7 @@ impl TileQueue {
             pace: Pace::new(&**device),
             upto: 0,
             known_samples: 0,
+            even: true,
             work: Work::None,
             rays: 0,
             finished: 0,
@@ -205,11 +218,12 @@ impl TileQueue {
     /// Begins a pass: the samples that it adds, and the policy's way to hand them out.
     fn begin_pass(&mut self, target: &Target, paths: u64, limited: bool) -> Result<()> {
         let samples = match self.policy {
+            _ if !self.even => u64::from(target.samples),
             Policy::Paper => u64::from(target.samples),
             // As many in one go as the budget has room for: the film is then touched once.
             Policy::Adaptive => u64::from(self.upto).saturating_add((paths / target.film.pixels).max(1)),
         };
-        self.known_samples = self.upto;
+        self.known_samples = if self.even { self.upto } else { UNKNOWN };
         self.upto = samples.min(target.samples.into()) as u32;
         match self.policy {
             Policy::Paper => {
@@ -221,7 +235,12 @@ impl TileQueue {
             Policy::Adaptive => {
                 self.given.zero()?;
                 // Without a limit no ray is ever parked.
-                if limited { self.fill_queues(target, 0) } else { Ok(()) }
+                if !limited {
+                    return Ok(());
+                }
+                // A pass that was given up has left paths in their slots.
+                self.info.zero()?;
+                self.fill_queues(target, 0)
             }
         }
     }
@@ -271,6 +290,7 @@ impl Engine for TileQueue {
         self.check_progress(target, counts.rays(), counts.finished)?;
         let pass_over = counts.finished == target.film.pixels * u64::from(self.upto);
         self.work = if pass_over {
+            self.even = true;
             Work::None
         } else if self.layout.kind().may_refuse() {
             // Rays that a queue refused are in their slots alone: such queues start afresh with each slice.
@@ -283,7 +303,33 @@ impl Engine for TileQueue {
 
     fn restart(&mut self, _: &Target) {
         self.upto = 0;
+        self.even = true;
         self.work = Work::None;
         (self.rays, self.finished) = (0, 0);
+    }
+
+    fn resume(&mut self, target: &Target) -> Result<()> {
+        let counts = target.counters.read()?;
+        self.even = false;
+        self.work = Work::None;
+        (self.rays, self.finished) = (counts.rays(), counts.finished);
+        Ok(())
+    }
+
+    fn occupancy(&self) -> Result<Option<Occupancy>> {
+        let tiles = self.tiling.count() as usize;
+        let mut waiting = vec![0; tiles];
+        if self.work != Work::None {
+            // Between slices no lane is inside a queue: every slot with a path is waiting in its tile's.
+            let slots = self.info.to_vec()?;
+            let live = |tile: &[u32]| tile.iter().filter(|&&info| info != NO_PATH).count() as u32;
+            waiting = slots.chunks(self.tiling.slots as usize).map(live).collect();
+        }
+        Ok(Some(Occupancy {
+            tile: (self.tiling.width, self.tiling.height),
+            across: self.tiling.across,
+            capacity: self.tiling.slots,
+            waiting,
+        }))
     }
 }

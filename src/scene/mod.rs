@@ -92,7 +92,8 @@ pub struct Background {
 }
 
 /// How light is carried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Integrator {
     /// Direct light of the `lights` list and mirror bounces; always the same ray for the same pixel.
     Whitted,
