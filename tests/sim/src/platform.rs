@@ -96,7 +96,7 @@ pub enum WaveOp {
     Sync,
 }
 
-/// The frame of a thunk: [0] is the caller's frame, [1] the return address into the caller.
+/// The frame of a thunk: word 0 is the caller's frame, word 1 the return address into the caller.
 pub type Frame = *const usize;
 
 /// What a kernel can ask. The fields are those of `SimTable` in thunks.cpp.
