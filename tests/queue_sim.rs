@@ -47,8 +47,9 @@ fn base(kind: QueueKind) -> Campaign {
 /// The most steps of a wait-free operation: so many rounds as the ring has slots, whose occupants may be in the
 /// way, and as there are lanes, whose requests may come first.
 fn bound(campaign: &Campaign) -> u64 {
-    // G-WFQ-YMC polls a cell 16 times, which takes two steps, before it closes it.
-    let steps_of_a_round = if campaign.kind == QueueKind::GwfqYmc { 48 } else { 16 };
+    // G-WFQ looks at a slot twice more before it closes it (`looks` of ring.h, under the simulator); G-WFQ-YMC polls
+    // a cell 16 times, which takes two steps.
+    let steps_of_a_round = if campaign.kind == QueueKind::GwfqYmc { 48 } else { 18 };
     let rings = if campaign.outer { 2 } else { 1 };
     rings * steps_of_a_round * (2 * campaign.capacity + u64::from(campaign.wave * campaign.waves))
 }
