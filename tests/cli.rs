@@ -195,6 +195,48 @@ fn a_report_that_cannot_be_written_is_an_error() {
     assert_sky(&bench.path("out.png"));
 }
 
+#[test]
+fn the_report_replaces_neither_scene_nor_picture() {
+    let bench = Bench::new();
+    let scene = bench.path("scene.json");
+    fs::copy(SCENE, &scene).expect("copied");
+    let before = fs::read(&scene).expect("read");
+    let run = |stats: &str| {
+        let arguments = ["render", "scene.json", "--device", "cpu", "-o", "sky.png", "--stats", stats];
+        bench.command(&arguments).output().expect("rayq starts")
+    };
+    for stats in ["scene.json", "./scene.json", "sky.png"] {
+        let output = run(stats);
+        assert_eq!(code(&output), 2, "{stats}");
+        assert!(complaint(&output).contains("would replace"), "{stats}");
+    }
+    assert_eq!(fs::read(&scene).expect("read"), before);
+    assert_eq!(code(&run("stats.json")), 0);
+    assert_eq!(code(&run("sky.png")), 2, "a picture that exists by now");
+}
+
+#[test]
+fn a_pipe_is_no_scene() {
+    let bench = Bench::new();
+    let pipe = bench.path("scene.toml");
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts");
+    assert!(made.success());
+    let output = bench.command(&["render", "scene.toml", "--device", "cpu"]).output().expect("rayq starts");
+    assert_eq!(code(&output), 2);
+    assert!(complaint(&output).contains("not a regular file"));
+}
+
+#[test]
+fn what_auto_took_is_told_unless_quiet() {
+    let bench = Bench::new();
+    let run = |quiet: &[&str]| {
+        let arguments = [&["render", SCENE, "-o", "sky.png"], quiet].concat();
+        errors(&bench.command(&arguments).output().expect("rayq starts"))
+    };
+    assert!(run(&[]).contains("device: "));
+    assert_eq!(run(&["--quiet"]), "");
+}
+
 /// A signal in the middle: within a second the render is over, and what was finished is a picture.
 fn stops_orderly(signal: &str, exit: i32) {
     let bench = Bench::new();

@@ -3,7 +3,7 @@
 use super::progress::Status;
 use super::report::Origin;
 use crate::bench::render::{Plan, Row, every_engine, measure};
-use crate::device::{self, DeviceInfo};
+use crate::device::DeviceInfo;
 use crate::engine::Settings;
 use crate::error::Result;
 use crate::film::Output;
@@ -102,7 +102,7 @@ fn render(args: &RenderArgs) -> Result<()> {
     };
     let scenes = args.scenes.iter().map(|path| Scene::load(path)?.with_overrides(&size));
     let scenes = scenes.collect::<Result<Vec<_>>>()?;
-    let device = device::select::open(&args.device, args.workers)?;
+    let device = super::open_device(&args.device, args.workers, args.quiet)?;
     let base = Settings { slice: None, tile: args.tile, ..Settings::default() };
     let plan = Plan { rounds: args.rounds, frames: args.frames };
     let mut report =

@@ -297,7 +297,7 @@ pub fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
     let signals = Signals::install()?;
     let outputs = Arc::new(args.outputs()?);
-    let device = device::select::open(&args.device, None)?;
+    let device = super::open_device(&args.device, None, args.quiet)?;
     let cases = args.cases(&device)?;
     let mut report = Report {
         schema_version: 1,

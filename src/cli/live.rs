@@ -1,6 +1,5 @@
 //! What `rayq preview` and `rayq serve` have in common: a scene, a device and how to begin.
 
-use crate::device;
 use crate::engine::{EngineKind, Policy, Settings};
 use crate::error::Result;
 use crate::queue::QueueKind;
@@ -58,7 +57,7 @@ impl Args {
             tile: self.tile,
             ..Settings::default()
         };
-        let device = device::select::open(&self.device, self.workers.map(|n| n as usize))?;
+        let device = super::open_device(&self.device, self.workers.map(|n| n as usize), false)?;
         let (scene, overrides) = (self.scene.clone(), self.overrides());
         Session::start(device, Options { scene, overrides, settings })
     }

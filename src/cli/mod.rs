@@ -70,6 +70,19 @@ fn print(text: &str) -> Result<()> {
     }
 }
 
+/// Opens a device; says what `auto` took unless it is to be quiet.
+fn open_device(
+    spec: &str,
+    workers: Option<usize>,
+    quiet: bool,
+) -> Result<std::sync::Arc<dyn crate::device::Device>> {
+    crate::device::select::open_telling(spec, workers, |note| {
+        if !quiet {
+            complain(&note);
+        }
+    })
+}
+
 /// A line for people on standard error, `rayq: ...`. If nobody listens, that is no reason to stop.
 pub fn complain(text: &impl std::fmt::Display) {
     writeln!(stderr(), "rayq: {text}").ok();

@@ -4,7 +4,6 @@ use super::progress::Meter;
 use super::report::{Picture, Report, word};
 use super::signals::Signals;
 use super::watchdog::Watchdog;
-use crate::device;
 use crate::engine::{Compact, EngineKind, Policy, Progress, Render, Settings};
 use crate::error::{Error, Result};
 use crate::film::{Film, Output};
@@ -88,11 +87,11 @@ pub fn run(args: Args) -> Result<()> {
     let signals = Signals::install()?;
     let scene = Scene::load(&args.scene)?.with_overrides(&args.overrides())?;
     let output = Arc::new(Output::picture(&args.output_path())?);
-    let stats = args.stats.as_deref().map(Output::prepare).transpose()?;
+    let stats = args.stats.as_deref().map(|path| args.prepare_stats(path, &output)).transpose()?;
     let deadline = args.timeout.map(|limit| start + limit);
     let watchdog = deadline.map(|deadline| watch(deadline, &args, scene.image.spp, &output));
 
-    let device = device::select::open(&args.device, args.workers.map(|n| n as usize))?;
+    let device = super::open_device(&args.device, args.workers.map(|n| n as usize), args.quiet)?;
     let settings = args.settings();
     let mut render = Render::new(device.clone(), &scene, &settings)?;
     let mut meter = Meter::new(args.quiet);
@@ -223,6 +222,19 @@ fn saved_words(film: &Film, spp: u32, output: &Output) -> String {
 }
 
 impl Args {
+    /// Checks that the report can be written, and would replace neither the scene nor the picture.
+    fn prepare_stats(&self, path: &Path, picture: &Output) -> Result<Output> {
+        let same = |other: &Path| match (path.canonicalize(), other.canonicalize()) {
+            (Ok(path), Ok(other)) => path == other,
+            _ => path == other,
+        };
+        if same(&self.scene) || same(picture.path()) {
+            let why = "--stats would replace the scene or the picture; give the report a file of its own";
+            return Err(Error::Input(format!("{}: {why}", path.display())));
+        }
+        Output::prepare(path)
+    }
+
     fn overrides(&self) -> Overrides {
         Overrides {
             width: self.width,

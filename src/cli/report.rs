@@ -226,9 +226,11 @@ impl Display for Report {
         let rate = |rate: Option<f64>| rate.map_or_else(|| "no".into(), |rate| format!("{rate:.1}"));
         let (with, without) = (rate(self.mrays_per_s), rate(self.mrays_per_s_trace));
         writeln!(f, "speed    {with} MRays/s with ray generation, {without} without")?;
-        if self.nan + self.clamped > 0 {
-            writeln!(f, "doubtful {} bad contributions taken as 0, {} clamped", self.nan, self.clamped)?;
-        }
+        writeln!(
+            f,
+            "doubtful {} contributions were no number, {} beyond the film's range",
+            self.nan, self.clamped
+        )?;
         writeln!(f, "film     {}", self.film_hash)
     }
 }

@@ -174,7 +174,7 @@ pub fn run(args: &Args) -> Result<()> {
     let signals = Signals::install()?;
     let json = args.json.as_deref().map(Output::prepare).transpose()?;
     let _watchdog = args.timeout.map(|limit| watch(start + limit));
-    let device = device::select::open(&args.device, None)?;
+    let device = super::open_device(&args.device, None, args.quiet)?;
     let mut report =
         Report { schema_version: 1, origin: Origin::here(), device: device.info().clone(), verdicts: vec![] };
     let end = args.plans(&device)?.iter().try_for_each(|plan| {

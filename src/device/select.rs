@@ -129,11 +129,16 @@ pub fn list() -> Vec<Listed> {
 }
 
 /// Opens the device called `spec`: `auto`, `cpu`, `cuda`, `cuda:N`, `hip` or `hip:N`; without a number the
-/// first. `auto` takes the first GPU that can be used, NVIDIA's before AMD's, else the CPU, and says on
-/// stderr which. `workers` is the number of the CPU's threads, by default one a processor.
+/// first. `auto` takes the first GPU that can be used, NVIDIA's before AMD's, else the CPU. `workers` is the
+/// number of the CPU's threads, by default one a processor.
 pub fn open(spec: &str, workers: Option<usize>) -> Result<Arc<dyn Device>> {
+    open_telling(spec, workers, |_| {})
+}
+
+/// [`open`] that tells what `auto` took, and why.
+pub fn open_telling(spec: &str, workers: Option<usize>, tell: impl FnOnce(&str)) -> Result<Arc<dyn Device>> {
     match parse(spec) {
-        Some(Choice::Auto) => open_any(workers),
+        Some(Choice::Auto) => open_any(workers, tell),
         Some(Choice::Cpu) => Ok(Arc::new(CpuDevice::new(workers)?)),
         Some(Choice::Gpu(vendor, index)) => open_gpu(spec, vendor, index),
         None => Err(Error::Input(format!(
@@ -156,7 +161,7 @@ fn open_gpu(spec: &str, vendor: Vendor, index: usize) -> Result<Arc<dyn Device>>
     Err(Error::Device(format!("device `{spec}` cannot be used: {why}; {}", available())))
 }
 
-fn open_any(workers: Option<usize>) -> Result<Arc<dyn Device>> {
+fn open_any(workers: Option<usize>, tell: impl FnOnce(&str)) -> Result<Arc<dyn Device>> {
     let mut reasons = vec![];
     for vendor in Vendor::ALL {
         for (index, listed) in vendor.list().into_iter().enumerate() {
@@ -167,7 +172,7 @@ fn open_any(workers: Option<usize>) -> Result<Arc<dyn Device>> {
             };
             match opened {
                 Ok(device) => {
-                    eprintln!("device: {}, the first GPU that can be used", listed.title());
+                    tell(&format!("device: {}, the first GPU that can be used", listed.title()));
                     return Ok(device);
                 }
                 Err(why) => reasons.push(why.to_string()),
@@ -179,7 +184,7 @@ fn open_any(workers: Option<usize>) -> Result<Arc<dyn Device>> {
     } else {
         format!("no GPU can be used: {}", reasons.join("; "))
     };
-    eprintln!("device: cpu, since {why}");
+    tell(&format!("device: cpu, since {why}"));
     Ok(Arc::new(CpuDevice::new(workers)?))
 }
 

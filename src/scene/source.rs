@@ -20,6 +20,10 @@ pub fn read(path: &Path) -> Result<String> {
     if path.is_dir() {
         return Err(fail("is a folder; give a scene file".into()));
     }
+    // Opening a pipe would wait for somebody to write into it.
+    if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
+        return Err(fail("is not a regular file; give a scene file".into()));
+    }
     let file = std::fs::File::open(path).map_err(|e| fail(format!("cannot read the scene: {e}")))?;
     let mut bytes = vec![];
     let read = file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
