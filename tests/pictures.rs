@@ -6,7 +6,9 @@ mod common;
 use common::{cpu, engine, every_engine, render, resized, scene};
 use rayq::engine::{EngineKind, Render, Settings};
 use rayq::film::{Film, encode_srgb8};
+use rayq::scene::{Format, Scene};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// The default engine's film of a case.
 fn film(path: &str) -> Film {
@@ -159,4 +161,55 @@ fn e96_no_sample_goes_bad() {
     // Nothing here gives off more light than the sky's 1.
     let most = values(&film).into_iter().map(f64::from_bits).fold(0.0, f64::max);
     assert!(most <= 1.0 + 1e-6, "{most}");
+}
+
+/// The same for a plane, seen from near and far: what is diffuse and what is mirrored never meets the plane again.
+#[test]
+fn plane_furnaces_are_exact_at_any_height() {
+    for height in [1e-3, 0.3, 1.0, 9.0, 123.0, 1e4] {
+        for offset in [0.0, 0.7, -250.0] {
+            let eye = height - offset;
+            let text = format!(
+                "image = {{ width = 32, height = 24, spp = 4, max_depth = 3 }}\n\
+                 camera = {{ from = [0.0, {eye:?}, 0.0], at = [0.3, {:?}, 0.2], vfov_deg = 100 }}\n\
+                 background = {{ constant = [1, 1, 1] }}\n\
+                 materials = [{{ name = 'grey', type = 'lambert', albedo = [0.5, 0.5, 0.5] }}]\n\
+                 objects = [{{ type = 'plane', normal = [0, 1, 0], offset = {offset:?}, material = 'grey' }}]\n",
+                eye - height
+            );
+            let scene = Scene::parse(&text, Format::Toml, Path::new("plane.toml")).expect("a good scene");
+            let film = render(&cpu(2), &scene, &Settings::default());
+            let seen: Vec<f64> = values(&film).into_iter().map(f64::from_bits).collect();
+            assert!(
+                seen.iter().all(|v| [0.5, 0.625, 0.75, 0.875, 1.0].contains(v)),
+                "{height} {offset}: {seen:?}"
+            );
+            assert!(seen.contains(&0.5), "{height} {offset}: the plane is in view");
+        }
+    }
+}
+
+/// A plane of albedo 1/2 that faces a directional light of irradiance 4 (over pi) shows 2, with either integrator.
+#[test]
+fn lights_shine_on_every_integrator() {
+    for integrator in ["path", "whitted"] {
+        let text = format!(
+            "image = {{ width = 40, height = 30, spp = 3, max_depth = 1 }}\n\
+             camera = {{ from = [0, 9, 1], at = [0, 0, 0] }}\n\
+             background = {{ constant = [0, 0, 0] }}\n\
+             lights = [{{ type = 'directional', direction = [0, 1, 0], color = [4, 4, 4] }}]\n\
+             materials = [{{ name = 'grey', type = 'lambert', albedo = [0.5, 0.5, 0.5] }}]\n\
+             objects = [{{ type = 'plane', normal = [0, 1, 0], offset = 0, material = 'grey' }}]\n\
+             render = {{ integrator = '{integrator}', shadows = true }}\n"
+        );
+        let scene = Scene::parse(&text, Format::Toml, Path::new("light.toml")).expect("a good scene");
+        for settings in every_engine() {
+            let mut making = Render::new(cpu(2), &scene, &settings).expect("starts");
+            while !making.advance().expect("a slice").finished {}
+            let counts = making.statistics().counts;
+            assert_eq!((counts.bad, counts.clamped), (0, 0), "{integrator} {settings:?}");
+            assert_eq!(counts.shadow, counts.primary, "a shadow ray a hit");
+            assert_eq!(values(&making.film().expect("a film")), exactly(&[2.0]), "{integrator} {settings:?}");
+        }
+    }
 }

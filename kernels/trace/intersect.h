@@ -106,14 +106,14 @@ template <class S> RQ_INLINE Hit nearest_hit(const S &scene, Vec3 o, Vec3 d, flo
 struct Surface {
     Vec3 point, normal;
     bool from_inside;
-    float radius;  // of the sphere; 0 on a plane
+    float extent;  // of the primitive's own numbers: a sphere's radius, a plane's distance from the origin
     u32 material;
 };
 
 template <class S> RQ_INLINE Surface surface_at(const S &scene, Vec3 o, Vec3 d, Hit hit) {
     Surface s;
     s.point = mad(d, hit.t, o);
-    s.radius = 0.0f;
+    s.extent = 0.0f;
     const u32 planes = scene.view.sphere_count;
     if (hit.primitive < planes) {
         const SphereShade shade = scene.shade(hit.primitive);
@@ -123,11 +123,14 @@ template <class S> RQ_INLINE Surface surface_at(const S &scene, Vec3 o, Vec3 d, 
         // Back onto the sphere: a hit far away is off by an ulp of its distance, not of the radius.
         s.point = mad(s.normal, shade.radius, centre);
         s.material = shade.material;
-        s.radius = shade.radius;
+        s.extent = shade.radius;
     } else {
         const Float4 p = scene.plane(hit.primitive - planes);
         s.normal = vec(p.x, p.y, p.z);
         s.material = scene.plane_material(hit.primitive - planes);
+        s.extent = abs_of(p.w);
+        // Back onto the plane, likewise; where the scene sets the offset, it has seen to that.
+        if (scene.view.ray_offset < 0.0f) s.point = mad(s.normal, -(dot(s.normal, s.point) + p.w), s.point);
     }
     s.from_inside = dot(s.normal, d) > 0.0f;
     if (s.from_inside) s.normal = -s.normal;
@@ -140,7 +143,7 @@ RQ_INLINE Vec3 offset_point(const SceneView &scene, const Surface &s, Vec3 n) {
     float offset = scene.ray_offset;
     if (offset < 0.0f) {
         const Vec3 p = s.point;
-        offset *= -max_of(s.radius, max_of(abs_of(p.x), max_of(abs_of(p.y), abs_of(p.z))));
+        offset *= -max_of(s.extent, max_of(abs_of(p.x), max_of(abs_of(p.y), abs_of(p.z))));
     }
     return mad(n, offset, s.point);
 }

@@ -111,7 +111,7 @@ impl Integrator {
     }
 }
 
-/// A light without size, seen by the whitted integrator alone.
+/// A light without size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Light {
     /// Infinitely far away.
@@ -284,12 +284,9 @@ impl Scene {
         });
         let emission = emission.fold(0.0, f32::max);
         let sky = self.background.down.max_element().max(self.background.up.max_element());
-        let direct = match self.integrator {
-            Integrator::Whitted => {
-                self.lights.iter().fold(self.ambient, |sum, light| sum + light.irradiance())
-            }
-            Integrator::Path => Vec3::ZERO,
-        };
+        // Path tracing asks for the lights too, at diffuse hits; its ambient light is the background's.
+        let ambient = if self.integrator == Integrator::Whitted { self.ambient } else { Vec3::ZERO };
+        let direct = self.lights.iter().fold(ambient, |sum, light| sum + light.irradiance());
         sky.max(emission + direct.max_element())
     }
 }
