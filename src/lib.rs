@@ -12,6 +12,7 @@ pub mod engine;
 pub mod error;
 pub mod film;
 pub mod layout;
+pub mod model;
 pub mod preview;
 pub mod programs;
 pub mod queue;
