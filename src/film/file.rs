@@ -172,7 +172,7 @@ impl Film {
         [
             ("scene", scene.to_owned()),
             ("samples a pixel", samples),
-            ("film units per unit of radiance", self.scale.to_string()),
+            ("film units per unit of radiance", f64::from(self.scale).to_string()),
             ("film", self.hash()),
         ]
     }
