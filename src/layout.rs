@@ -184,25 +184,22 @@ layout! {
         pub reserved: f32,
     }
 
-    /// An inner node of a tree of boxes: the boxes of its two children, and what they are (a reference: see
-    /// kernels/trace/world.h).
+    /// A node of a tree: the boxes of its eight children in whole steps of a grid, 80 bytes (kernels/trace/boxes.h).
     pub struct BvhNode {
-        /// Smallest coordinates of the first child's box.
-        pub low_a: [f32; 3],
-        /// The first child.
-        pub child_a: u32,
-        /// Largest coordinates of the first child's box.
-        pub high_a: [f32; 3],
-        /// The second child.
-        pub child_b: u32,
-        /// Smallest coordinates of the second child's box.
-        pub low_b: [f32; 3],
-        /// Unused.
-        pub reserved_a: u32,
-        /// Largest coordinates of the second child's box.
-        pub high_b: [f32; 3],
-        /// Unused.
-        pub reserved_b: u32,
+        /// Where the grid starts.
+        pub origin: [f32; 3],
+        /// The grid's steps along x, y and z: 2^(this - 127).
+        pub exponents: [u8; 3],
+        /// A bit for each child that is a node.
+        pub inner: u8,
+        /// The first of the children that are nodes; they follow each other in the order of their slots.
+        pub first_child: u32,
+        /// Where the items of leaves are counted from.
+        pub first_item: u32,
+        /// Of each child that is a leaf: the number of its items (3 bits), and the first of them (5 bits).
+        pub leaves: [u8; 8],
+        /// The boxes' lower sides along x, y and z, then their upper ones.
+        pub sides: [[[u8; 8]; 3]; 2],
     }
 
     /// A triangle as rays test it, in its mesh's space. Triangles lie in the order of their tree's leaves.
@@ -247,7 +244,7 @@ layout! {
         pub to_mesh: [f32; 12],
         /// Rows of the map back.
         pub to_world: [f32; 12],
-        /// Root of the mesh's tree: a reference.
+        /// Root of the mesh's tree in `WorldView::nodes`.
         pub root: u32,
         /// The mesh's first triangle in `WorldView::triangles` and `WorldView::corners`.
         pub first_triangle: u32,
@@ -267,7 +264,7 @@ layout! {
 
     /// What the general kernels know beyond spheres, planes and plain materials.
     pub struct WorldView {
-        /// Inner nodes of all trees.
+        /// Nodes of all trees.
         pub nodes: Ptr<BvhNode>,
         /// What the leaves of the world's tree hold: ITEM_ numbers of kernels/trace/world.h.
         pub items: Ptr<u32>,
@@ -279,14 +276,10 @@ layout! {
         pub vertices: Ptr<MeshVertex>,
         /// Meshes somewhere.
         pub instances: Ptr<MeshInstance>,
-        /// Root of the world's tree: a reference.
+        /// Root of the world's tree.
         pub root: u32,
         /// Length of `items`.
         pub item_count: u32,
-        /// 1: rays test everything, which checks the trees.
-        pub brute_force: u32,
-        /// Unused; keeps the size a multiple of 8.
-        pub reserved: u32,
     }
 
     /// Everything a ray asks of a scene; travels by value with each launch.
@@ -436,6 +429,44 @@ layout! {
         pub sample: u32,
         /// Unused.
         pub reserved: u32,
+    }
+
+    /// A ray for the probe of trees.
+    pub struct ProbeRay {
+        /// Where it starts.
+        pub origin: [f32; 3],
+        /// Hits count up to here.
+        pub t_max: f32,
+        /// Unit direction.
+        pub direction: [f32; 3],
+        /// Unused.
+        pub reserved: u32,
+    }
+
+    /// What a ray has hit.
+    pub struct ProbeHit {
+        /// Distance; `t_max` where nothing is hit.
+        pub t: f32,
+        /// Instance; 0xffffffff: a sphere or a plane, or nothing.
+        pub instance: u32,
+        /// Number of the triangle in its mesh, of the sphere, or of the plane after all spheres; 0xffffffff: nothing.
+        pub number: u32,
+        /// Nodes whose boxes were tested.
+        pub nodes: u32,
+        /// Triangles tested.
+        pub triangles: u32,
+    }
+
+    /// A launch of one of the kernels that trace given rays.
+    pub struct RayProbeParams {
+        /// A general scene.
+        pub scene: SceneView,
+        /// `count` rays.
+        pub rays: Ptr<ProbeRay>,
+        /// What each has hit.
+        pub hits: Ptr<ProbeHit>,
+        /// Length of the arrays.
+        pub count: u64,
     }
 
     /// What the centre of a pixel sees first. Where it sees nothing: zeros, and a distance of infinity.

@@ -70,6 +70,15 @@ pub static FIRST_HIT: Program = Program {
     axes: &[&INTEGRATOR],
     kernels: &["first_hit"],
 };
+/// The integrator for general scenes alone.
+pub const GENERAL: Axis = Axis { name: "INTEGRATOR", values: &["general"] };
+/// Given rays in general scenes: through the trees, the same with counts, and by testing everything.
+pub static RAY_PROBE: Program = Program {
+    name: "ray_probe",
+    file: "probe/ray_probe.cpp",
+    axes: &[&GENERAL],
+    kernels: &["probe_rays", "probe_rays_counted", "probe_rays_everything"],
+};
 /// Scripted queue operations with a record of each, for the judges of histories.
 pub static QUEUE_PROBE: Program = Program {
     name: "queue_probe",
@@ -133,6 +142,7 @@ pub static PROGRAMS: &[&Program] = &[
     &TILE_QUEUE,
     &RAY_COUNT,
     &FIRST_HIT,
+    &RAY_PROBE,
     &QUEUE_PROBE,
     &QUEUE_PROBE_OUTER,
     &QUEUE_BENCH,

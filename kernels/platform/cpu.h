@@ -121,6 +121,20 @@ RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c);
 // To the nearest integer, ties to even; 0 <= f < 2^32.
 RQ_INLINE u32 round_to_u32(float f) { return (u32)(i64)__builtin_rintf(f); }
 RQ_INLINE float abs_of(float a) { return __builtin_fabsf(a); }
+// Bit k: a[k] <= b[k].
+RQ_INLINE u32 lanes_not_above(const float (&a)[8], const float (&b)[8]) {
+#if defined(__AVX__)
+    typedef float Floats __attribute__((vector_size(32)));
+    Floats x, y;
+    __builtin_memcpy(&x, a, sizeof x);
+    __builtin_memcpy(&y, b, sizeof y);
+    return (u32)__builtin_ia32_movmskps256((Floats)(x <= y));
+#else
+    u32 lanes = 0;
+    for (u32 k = 0; k < 8; ++k) lanes |= (u32)(a[k] <= b[k]) << k;
+    return lanes;
+#endif
+}
 RQ_INLINE u32 as_bits(float f) {
     u32 u;
     __builtin_memcpy(&u, &f, 4);

@@ -3,16 +3,14 @@
 //
 // The nearest hit is the smallest (t, instance, number), spheres and planes before all instances. Boxes are
 // enlarged by more than the tests' rounding errors, and a box is passed over only when it is strictly farther than
-// the nearest hit: so the trees never show, and testing everything (`brute_force`) gives the same hits.
+// the nearest hit: so the trees never show, and testing everything gives the same hits.
 #pragma once
+#include "trace/boxes.h"
 #include "trace/intersect.h"
 #include "trace/triangle.h"
 
 namespace rq {
 
-// References to children in a tree: an inner node's index, or a leaf: this bit, the number of things in it, and
-// the first of them. src/accel/mod.rs has the same numbers.
-constexpr u32 leaf_bit = 1u << 31, leaf_count_shift = 27, leaf_first_mask = (1u << leaf_count_shift) - 1;
 // Items of the world: an instance has this bit, a sphere has not.
 constexpr u32 item_instance = 1u << 31;
 // Bits of TriangleTest::flags: what lets rays pass.
@@ -22,8 +20,9 @@ constexpr u32 triangle_single_sided = 1, triangle_masked = 2;
 constexpr u32 own_materials = 0xffffffffu;
 // The instance of spheres and planes.
 constexpr u32 no_instance = 0xffffffffu;
-// Most entries of a traversal's stack. The host sees to it that no tree needs more.
-constexpr u32 stack_entries = 96;
+// Most entries of a traversal's stack. The host (src/accel/mod.rs) sees to it that no two trees need more: one for
+// each node on the way down, and one for the way out of an instance.
+constexpr u32 stack_entries = 64;
 
 // A general scene: what DeviceScene reads, and the world.
 struct WorldScene : DeviceScene {
@@ -36,37 +35,6 @@ struct WorldHit {
     float t;
     u32 primitive, instance;
 };
-
-// ---- boxes
-
-// What boxes ask of a ray. The ray's origin is blurred by `box_margin` of its coordinates and boxes by the same
-// share of theirs (by the host): more than twice what the tests of boxes and triangles can be off by, which is
-// below 7 * 2^-24 of both.
-constexpr float box_margin = 1.0f / 1048576.0f;  // 2^-20
-struct BoxRay {
-    Vec3 inverse, low, high;  // 1/d, and -(o + blur)/d for lower sides, -(o - blur)/d for upper ones
-};
-
-// 1/d, or a finite stand-in where the ray runs along the axis.
-RQ_INLINE float finite_inverse(float d) {
-    if (abs_of(d) < 1.0e-20f) return as_bits(d) >> 31 ? -1.0e20f : 1.0e20f;
-    return reciprocal(d);
-}
-
-RQ_INLINE BoxRay box_ray(Vec3 o, Vec3 d) {
-    const float blur = box_margin * max_of(abs_of(o.x), max_of(abs_of(o.y), abs_of(o.z)));
-    const Vec3 wide = vec(blur, blur, blur);
-    const Vec3 inverse = vec(finite_inverse(d.x), finite_inverse(d.y), finite_inverse(d.z));
-    return BoxRay{inverse, -(o + wide) * inverse, -(o - wide) * inverse};
-}
-
-// Where the ray enters the box, or a negative number if it does not reach it before `t_max`.
-RQ_INLINE float box_entry(const BoxRay &ray, Vec3 low, Vec3 high, float t_max) {
-    const Vec3 l = mad(low, ray.inverse, ray.low), h = mad(high, ray.inverse, ray.high);
-    const float enter = max_of(max_of(min_of(l.x, h.x), min_of(l.y, h.y)), max_of(min_of(l.z, h.z), 0.0f));
-    const float leave = min_of(min_of(max_of(l.x, h.x), max_of(l.y, h.y)), min_of(max_of(l.z, h.z), t_max));
-    return enter <= leave ? enter : -1.0f;
-}
 
 // ---- what leaves hold
 
@@ -155,67 +123,106 @@ RQ_INLINE void test_everything(const WorldScene &scene, Vec3 o, Vec3 d, WorldHit
     }
 }
 
-// Walks the world's tree and, from its leaves, those of meshes: one stack for both. With `any` the first hit that
-// is found will do.
-RQ_INLINE void walk(const WorldScene &scene, Vec3 o, Vec3 d, bool any, WorldHit &hit) {
-    constexpr u32 way_out = 0xffffffffu;  // on the stack: the end of an instance
-    u32 stack[stack_entries];
-    u32 held = 0, current = scene.world.root, inside = no_instance;
-    BoxRay boxes = box_ray(o, d);
-    MeshRay mesh{};
+// Counts nothing; what probes count, they count in a type of their own.
+struct NoTests {
+    RQ_METHOD void node() {}
+    RQ_METHOD void triangle() {}
+};
+
+// One ray's walk through the world's tree and, from its leaves, through those of meshes.
+template <class Tests> struct Walk {
+    const WorldScene &scene;
+    Vec3 origin, direction;
+    WorldHit &hit;
+    Tests &tests;
+
+    BoxRay boxes;
+    MeshRay mesh;
+    u32 inside;      // the instance whose tree it is in
+    u32 node, left;  // where it is, and which of the node's slots are left: bit i is the i-th in the ray's order
+
+    // Slots of the node that lead to something nearer than the hit.
+    RQ_METHOD u32 nearer() {
+        tests.node();
+        return in_order(entered_slots(scene.world.nodes[node], boxes, hit.t), boxes.down);
+    }
+    RQ_METHOD void leave() {
+        inside = no_instance;
+        boxes = box_ray(origin, direction);
+    }
+    RQ_METHOD void enter(u32 instance) {
+        inside = instance;
+        const MeshInstance &entered = scene.world.instances[instance];
+        mesh = mesh_ray(entered, origin, direction);
+        boxes = box_ray(mesh.origin, mesh.direction);
+        node = entered.root;
+        left = nearer();
+    }
+    RQ_METHOD void test_triangles(u32 first, u32 end) {
+        const MeshInstance &instance = scene.world.instances[inside];
+        for (u32 place = first; place < end; ++place) {
+            tests.triangle();
+            take_triangle(scene, instance, inside, mesh, place, hit);
+        }
+    }
+};
+
+// The nearest hit, or with `any` the first that is found. One stack serves both levels: nodes with slots that are
+// still to be visited, and without any for the way out of an instance.
+template <class Tests>
+RQ_INLINE void walk(const WorldScene &scene, Vec3 o, Vec3 d, bool any, WorldHit &hit, Tests &tests) {
+    u32 nodes[stack_entries], slots[stack_entries];
+    u32 held = 0;
+    Walk<Tests> at{scene, o, d, hit, tests, box_ray(o, d), {}, no_instance, scene.world.root, 0};
+    at.left = at.nearer();
     while (true) {
-        if ((current & leaf_bit) == 0) {
-            const BvhNode &node = scene.world.nodes[current];
-            const Float4 la = load_constant4(node.low_a), ha = load_constant4(node.high_a);
-            const Float4 lb = load_constant4(node.low_b), hb = load_constant4(node.high_b);
-            const float a = box_entry(boxes, vec(la.x, la.y, la.z), vec(ha.x, ha.y, ha.z), hit.t);
-            const float b = box_entry(boxes, vec(lb.x, lb.y, lb.z), vec(hb.x, hb.y, hb.z), hit.t);
-            const u32 child_a = as_bits(la.w), child_b = as_bits(ha.w);
-            if (a >= 0.0f && b >= 0.0f) {
-                stack[held++] = a <= b ? child_b : child_a;
-                current = a <= b ? child_a : child_b;
-                continue;
-            }
-            if (a >= 0.0f || b >= 0.0f) {
-                current = a >= 0.0f ? child_a : child_b;
-                continue;
-            }
-        } else if (inside == no_instance) {
-            const u32 item = (current >> leaf_count_shift & 15u) != 0
-                ? scene.world.items[current & leaf_first_mask] : way_out;
-            if (item != way_out && (item & item_instance) != 0) {
-                inside = item & ~item_instance;
-                const MeshInstance &instance = scene.world.instances[inside];
-                mesh = mesh_ray(instance, o, d);
-                boxes = box_ray(mesh.origin, mesh.direction);
-                stack[held++] = way_out;
-                current = instance.root;
-                continue;
-            }
-            if (item != way_out) take_sphere(scene, o, d, item, hit);
-        } else {
-            const MeshInstance &instance = scene.world.instances[inside];
-            const u32 first = current & leaf_first_mask, end = first + (current >> leaf_count_shift & 15u);
-            for (u32 place = first; place < end; ++place) take_triangle(scene, instance, inside, mesh, place, hit);
-        }
-        if (held == 0 || (any && hit.primitive != nothing_hit)) return;
-        current = stack[--held];
-        if (current == way_out) {
-            inside = no_instance;
-            boxes = box_ray(o, d);
+        if (at.left == 0) {
             if (held == 0) return;
-            current = stack[--held];
+            at.node = nodes[--held];
+            at.left = slots[held];
+            if (at.left == 0) at.leave();
+            // What lies behind the hit by now needs no visit.
+            else if (hit.primitive != nothing_hit) at.left &= at.nearer();
+            continue;
         }
+        const BvhNode &node = scene.world.nodes[at.node];
+        const u32 slot = first_lane(at.left) ^ at.boxes.down;
+        at.left &= at.left - 1;
+        const bool inner = (node.inner >> slot & 1u) != 0;
+        const u32 leaf = node.leaves[slot], first = node.first_item + (leaf & 31u), end = first + (leaf >> 5);
+        if (!inner && at.inside != no_instance) {
+            at.test_triangles(first, end);
+        } else if (inner || (first < end && (scene.world.items[first] & item_instance) != 0)) {
+            if (at.left != 0) {
+                nodes[held] = at.node;
+                slots[held++] = at.left;
+            }
+            if (inner) {
+                at.node = node.first_child + count_lanes(node.inner & ((1u << slot) - 1));
+                at.left = at.nearer();
+            } else {
+                slots[held++] = 0;
+                at.enter(scene.world.items[first] & ~item_instance);
+            }
+        } else if (first < end) {
+            take_sphere(scene, o, d, scene.world.items[first], hit);
+        }
+        if (any && hit.primitive != nothing_hit) return;
     }
 }
 
-RQ_NOINLINE WorldHit trace_world(const WorldScene &scene, Vec3 o, Vec3 d, float t_max, bool any) {
+// The nearest plane, as a first hit.
+RQ_INLINE WorldHit nearest_plane(const WorldScene &scene, Vec3 o, Vec3 d, float t_max) {
     Hit plane{t_max, nothing_hit};
     for (u32 i = 0; i < scene.view.plane_count; ++i) test_plane(scene, i, o, d, plane);
-    WorldHit hit{plane.t, plane.primitive, no_instance};
+    return WorldHit{plane.t, plane.primitive, no_instance};
+}
+
+RQ_NOINLINE WorldHit trace_world(const WorldScene &scene, Vec3 o, Vec3 d, float t_max, bool any) {
+    WorldHit hit = nearest_plane(scene, o, d, t_max);
     if (any && hit.primitive != nothing_hit) return hit;
-    if (scene.world.brute_force != 0) test_everything(scene, o, d, hit);
-    else walk(scene, o, d, any, hit);
+    NoTests none;
+    walk(scene, o, d, any, hit, none);
     return hit;
 }
 

@@ -10,9 +10,10 @@ use crate::layout::{BvhNode, MeshInstance, MeshVertex, TriangleCorners, Triangle
 use crate::model::{Mesh, Surface};
 use crate::scene::{Instance, Material, Scene};
 use glam::{DAffine3, DVec3, Vec3};
+use obvhs::aabb::Aabb;
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
-use tree::{Bounds, Tree};
+use tree::Tree;
 
 /// An item of the world's tree that is an instance has this bit; a sphere has not.
 const ITEM_INSTANCE: u32 = 1 << 31;
@@ -28,12 +29,12 @@ const CORNERS_MIRRORED: u32 = 8;
 /// [`MeshInstance::material`] where each triangle has its own.
 const OWN_MATERIALS: u32 = u32::MAX;
 
-/// Most triangles of all meshes together: a leaf's reference has 27 bits for where it starts.
-pub const MAX_TRIANGLES: u64 = tree::MAX_ITEMS;
-/// Most inner nodes on the way to a leaf of a mesh's tree, and of the world's. With one entry for the way out of an
+/// Most triangles of all meshes together: they are counted in 32 bits.
+pub const MAX_TRIANGLES: u64 = u32::MAX as u64;
+/// Most nodes on the way to a leaf of a mesh's tree, and of the world's. With one entry for the way out of an
 /// instance, both fit the stack of kernels/trace/world.h.
-const MESH_DEPTH: u32 = 55;
-const WORLD_DEPTH: u32 = 40;
+const MESH_DEPTH: u32 = 40;
+const WORLD_DEPTH: u32 = 23;
 
 /// A mesh and, once it is asked for, its tree: scenes that share the mesh share that too.
 #[derive(Debug)]
@@ -53,7 +54,7 @@ impl Shape {
         self.tree.get_or_init(|| {
             let mesh = &self.mesh;
             let corners = |t: &[u32; 3]| t.map(|corner| mesh.positions[corner as usize].as_dvec3());
-            let bounds: Vec<_> = mesh.triangles.par_iter().map(|t| Bounds::around(corners(t))).collect();
+            let bounds: Vec<_> = mesh.triangles.par_iter().map(|t| tree::around(corners(t))).collect();
             Tree::new(&bounds, LEAF_TRIANGLES, MESH_DEPTH)
         })
     }
@@ -71,7 +72,7 @@ const LEAF_TRIANGLES: u32 = 4;
 /// The arrays behind the pointers of a [`crate::layout::WorldView`].
 #[derive(Clone, Debug, Default)]
 pub struct World {
-    /// Inner nodes of all trees.
+    /// Nodes of all trees.
     pub nodes: Vec<BvhNode>,
     /// Root of the world's tree.
     pub root: u32,
@@ -133,21 +134,20 @@ impl World {
 
     /// Adds the nodes of a tree whose items start at `first_item`. Returns its root.
     fn add_tree(&mut self, tree: &Tree, first_item: u32) -> u32 {
-        let first_node = self.nodes.len() as u32;
-        let moved = |child| tree::moved(child, first_node, first_item);
+        let root = self.nodes.len() as u32;
         self.nodes.par_extend(tree.nodes.par_iter().map(|node| BvhNode {
-            child_a: moved(node.child_a),
-            child_b: moved(node.child_b),
+            first_child: node.first_child + root,
+            first_item: node.first_item + first_item,
             ..*node
         }));
-        moved(tree.root)
+        root
     }
 
     /// Builds the tree over spheres and instances.
     fn add_items(&mut self, scene: &Scene) {
         let spheres = scene.spheres.par_iter().map(|s| {
             let (centre, radius) = (s.center.as_dvec3(), DVec3::splat(s.radius.into()));
-            Bounds::around([centre - radius, centre + radius])
+            tree::around([centre - radius, centre + radius])
         });
         let instances = scene.instances.par_iter().map(|i| {
             let shape = &scene.meshes[i.mesh as usize];
@@ -205,16 +205,16 @@ fn rows(map: &DAffine3) -> [f32; 12] {
 }
 
 /// The box of an instance in the world, with room for what the maps to the mesh and back are off by.
-fn world_bounds(mesh: &Mesh, instance: &Instance) -> Bounds {
+fn world_bounds(mesh: &Mesh, instance: &Instance) -> Aabb {
     let map = exact(instance);
-    let bounds = Bounds::around(mesh.positions.iter().map(|p| map.transform_point3(p.as_dvec3())));
+    let bounds = tree::around(mesh.positions.iter().map(|p| map.transform_point3(p.as_dvec3())));
     // A map is off by its numbers' roundings, and the other way round as well: by as much more as the two maps
     // together enlarge.
     let size = |m: &DAffine3| {
         let m = m.matrix3;
         m.x_axis.abs().max_element() + m.y_axis.abs().max_element() + m.z_axis.abs().max_element()
     };
-    bounds.widened(size(&map) * size(&map.inverse()))
+    tree::widened(bounds, size(&map) * size(&map.inverse()))
 }
 
 /// What each surface of a mesh lets through.

@@ -1,75 +1,54 @@
-//! One tree of boxes, built by obvhs and written out as nodes of two children.
+//! One tree of boxes: built by obvhs with two children a node, brought together into nodes of eight.
+//!
+//! The layout follows Ylitie, Karras and Laine, "Efficient Incoherent Ray Traversal on GPUs Through Compressed Wide
+//! BVHs", HPG 2017: boxes in whole numbers of a grid that each node has for itself, children in the slots from
+//! which rays of every octant meet them about in order.
 
 use crate::layout::BvhNode;
-use glam::{DVec3, Vec3, Vec3A};
+use glam::{DVec3, Vec3A};
+use obvhs::BvhBuildParams;
 use obvhs::aabb::Aabb;
 use obvhs::bvh2::{Bvh2, builder::build_bvh2};
-use obvhs::{
-    BvhBuildParams,
-    ploc::{PlocSearchDistance, SortPrecision},
-};
+use obvhs::ploc::{PlocSearchDistance, SortPrecision};
 use std::time::Duration;
 
-/// A reference with this bit is a leaf: the number of its items (4 bits), then the first of them (27 bits).
-/// kernels/trace/world.h has the same numbers.
-const LEAF: u32 = 1 << 31;
-const COUNT_SHIFT: u32 = 27;
-/// Most items of all trees of a scene.
-pub const MAX_ITEMS: u64 = 1 << COUNT_SHIFT;
+/// Children of a node.
+const WIDTH: usize = 8;
+/// Most items of a leaf: `BvhNode::leaves` has 3 bits for their number and 5 for where they start.
+const MOST_IN_LEAF: u32 = 4;
 
 /// Boxes are larger than what they hold by this share (2^-20) of their largest coordinate: `box_margin` of
 /// kernels/trace/world.h.
 const MARGIN: f64 = 1.0 / (1 << 20) as f64;
 
-/// A box.
-#[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    low: Vec3,
-    high: Vec3,
+/// The box of points, enlarged.
+pub fn around(points: impl IntoIterator<Item = DVec3>) -> Aabb {
+    let nothing = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+    let (low, high) = points.into_iter().fold(nothing, |(l, h), p| (l.min(p), h.max(p)));
+    let margin = DVec3::splat(MARGIN * low.abs().max(high.abs()).max_element());
+    Aabb { min: (low - margin).as_vec3a(), max: (high + margin).as_vec3a() }
 }
 
-impl Bounds {
-    /// The box of points, enlarged.
-    pub fn around(points: impl IntoIterator<Item = DVec3>) -> Bounds {
-        let nothing = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-        let (low, high) = points.into_iter().fold(nothing, |(l, h), p| (l.min(p), h.max(p)));
-        let margin = DVec3::splat(MARGIN * low.abs().max(high.abs()).max_element());
-        Bounds { low: (low - margin).as_vec3(), high: (high + margin).as_vec3() }
-    }
-
-    /// Enlarged by the margin once more, `factor` times.
-    pub fn widened(self, factor: f64) -> Bounds {
-        let margin = factor * MARGIN * f64::from(self.low.abs().max(self.high.abs()).max_element());
-        let margin = Vec3::splat(margin as f32);
-        Bounds { low: self.low - margin, high: self.high + margin }
-    }
+/// The box enlarged by the margin once more, `factor` times.
+pub fn widened(bounds: Aabb, factor: f64) -> Aabb {
+    let size = f64::from(bounds.min.abs().max(bounds.max.abs()).max_element());
+    let margin = Vec3A::splat((factor * MARGIN * size) as f32);
+    Aabb { min: bounds.min - margin, max: bounds.max + margin }
 }
 
 /// A tree over items.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    /// Inner nodes, parents before children; references count from this tree's first node and item.
+    /// Nodes, the root first; they count from this tree's first node and item.
     pub nodes: Vec<BvhNode>,
-    /// The root: a reference.
-    pub root: u32,
     /// The items, leaf by leaf: indices into the bounds.
     pub order: Vec<u32>,
 }
 
-/// A reference, for a tree whose nodes and items start at these.
-pub fn moved(child: u32, first_node: u32, first_item: u32) -> u32 {
-    if child & LEAF != 0 { child + first_item } else { child + first_node }
-}
-
 impl Tree {
-    /// A tree with at most `leaf` items a leaf and `depth` inner nodes on the way to one. Items that defeat the
-    /// cost heuristic, thousands in one place, are split evenly instead.
-    pub fn new(bounds: &[Bounds], leaf: u32, depth: u32) -> Tree {
-        if bounds.is_empty() {
-            return Tree { nodes: vec![], root: LEAF, order: vec![] };
-        }
-        let boxes: Vec<_> =
-            bounds.iter().map(|b| Aabb { min: Vec3A::from(b.low), max: Vec3A::from(b.high) }).collect();
+    /// A tree with at most `leaf` items a leaf and `depth` nodes on the way to one. Items that defeat the cost
+    /// heuristic, thousands in one place, are split evenly instead.
+    pub fn new(bounds: &[Aabb], leaf: u32, depth: u32) -> Tree {
         let parameters = BvhBuildParams {
             pre_split: false,
             ploc_search_distance: PlocSearchDistance::Low,
@@ -77,88 +56,164 @@ impl Tree {
             reinsertion_batch_ratio: 0.02,
             post_collapse_reinsertion_batch_ratio_multiplier: 0.0,
             sort_precision: SortPrecision::U64,
-            max_prims_per_leaf: leaf,
+            max_prims_per_leaf: leaf.min(MOST_IN_LEAF),
             collapse_traversal_cost: 3.0,
         };
-        let built = build_bvh2(&boxes, parameters, &mut Duration::default());
-        let tree = flatten(&built);
-        match tree {
-            (tree, found) if found <= depth => tree,
-            (tree, _) => balanced(&boxes, tree.order, leaf as usize),
-        }
+        let built = build_bvh2(bounds, parameters, &mut Duration::default());
+        let (tree, found) = Tree::widen(&built);
+        if found <= depth { tree } else { Tree::widen(&halved(bounds, tree.order, leaf)).0 }
     }
-}
 
-/// A node's reference once it is known where its children go.
-fn leaf_reference(first: usize, count: usize) -> u32 {
-    LEAF | (count as u32) << COUNT_SHIFT | first as u32
-}
-
-/// Our nodes, depth first, and the depth of the deepest leaf.
-fn flatten(built: &Bvh2) -> (Tree, u32) {
-    let mut tree = Tree { nodes: vec![], root: 0, order: Vec::with_capacity(built.primitive_indices.len()) };
-    // What is to be written: a node of theirs, the node of ours that refers to it and as which child, its depth.
-    let mut open = vec![(0u32, None, 0u32)];
-    let mut deepest = 0;
-    while let Some((index, parent, depth)) = open.pop() {
-        let node = &built.nodes[index as usize];
-        deepest = deepest.max(depth);
-        let reference = if node.is_leaf() {
-            let (first, count) = (node.first_index as usize, node.prim_count as usize);
-            let place = tree.order.len();
-            tree.order.extend_from_slice(&built.primitive_indices[first..first + count]);
-            leaf_reference(place, count)
-        } else {
-            let ours = tree.nodes.len() as u32;
-            let boxes = [0, 1].map(|i| built.nodes[(node.first_index + i) as usize].aabb);
-            tree.nodes.push(pair(boxes, [0, 0]));
-            open.push((node.first_index + 1, Some((ours, true)), depth + 1));
-            open.push((node.first_index, Some((ours, false)), depth + 1));
-            ours
+    /// Brings a tree of two children a node together; says how many nodes lie on the way to the deepest leaf.
+    fn widen(built: &Bvh2) -> (Tree, u32) {
+        let mut tree = Tree {
+            nodes: vec![BvhNode::default()],
+            order: Vec::with_capacity(built.primitive_indices.len()),
         };
-        match parent {
-            None => tree.root = reference,
-            Some((node, false)) => tree.nodes[node as usize].child_a = reference,
-            Some((node, true)) => tree.nodes[node as usize].child_b = reference,
+        // Nodes to be filled: theirs, ours, how deep.
+        let mut open = vec![(0u32, 0u32, 1u32)];
+        let mut deepest = 0;
+        if built.nodes.is_empty() {
+            open.clear();
         }
+        while let Some((theirs, ours, depth)) = open.pop() {
+            deepest = deepest.max(depth);
+            let children = children(built, theirs);
+            let slots = slots(built, &children);
+            let (mut node, grid) = framed(&built.nodes[theirs as usize].aabb);
+            node.first_child = tree.nodes.len() as u32;
+            node.first_item = tree.order.len() as u32;
+            for (slot, child) in slots.iter().enumerate() {
+                let Some(child) = *child else {
+                    // Upside down: no ray enters, and none finds anything if it does.
+                    (0..3).for_each(|axis| node.sides[0][axis][slot] = 255);
+                    continue;
+                };
+                let child = &built.nodes[child as usize];
+                grid.quantise(&mut node, slot, &child.aabb);
+                if child.is_leaf() {
+                    let (first, count) = (child.first_index as usize, child.prim_count as usize);
+                    let place = tree.order.len() as u32 - node.first_item;
+                    node.leaves[slot] = (child.prim_count as u8) << 5 | place as u8;
+                    tree.order.extend_from_slice(&built.primitive_indices[first..first + count]);
+                } else {
+                    node.inner |= 1 << slot;
+                }
+            }
+            let inner = slots.iter().flatten().filter(|&&child| !built.nodes[child as usize].is_leaf());
+            let first = open.len();
+            for &child in inner {
+                open.push((child, tree.nodes.len() as u32, depth + 1));
+                tree.nodes.push(BvhNode::default());
+            }
+            open[first..].reverse();
+            tree.nodes[ours as usize] = node;
+        }
+        (tree, deepest)
     }
-    (tree, deepest)
 }
 
-fn pair([a, b]: [Aabb; 2], [child_a, child_b]: [u32; 2]) -> BvhNode {
-    BvhNode {
-        low_a: a.min.into(),
-        child_a,
-        high_a: a.max.into(),
-        child_b,
-        low_b: b.min.into(),
-        high_b: b.max.into(),
-        ..Default::default()
+/// Up to eight descendants of a node that together hold all it holds: the largest boxes are opened first.
+fn children(built: &Bvh2, node: u32) -> Vec<u32> {
+    let root = &built.nodes[node as usize];
+    if root.is_leaf() {
+        return vec![node];
+    }
+    let mut children = vec![root.first_index, root.first_index + 1];
+    while children.len() < WIDTH {
+        let area = |&i: &usize| built.nodes[children[i] as usize].aabb.half_area();
+        let inner = (0..children.len()).filter(|&i| !built.nodes[children[i] as usize].is_leaf());
+        let Some(largest) = inner.max_by(|a, b| area(a).total_cmp(&area(b))) else { break };
+        let first = built.nodes[children[largest] as usize].first_index;
+        children[largest] = first;
+        children.push(first + 1);
+    }
+    children
+}
+
+/// Each child in the slot whose three bits say best where it lies: bit k is set on the upper side of axis k. A ray
+/// that goes down along some axes visits slot i ^ (those axes' bits) as its i-th.
+fn slots(built: &Bvh2, children: &[u32]) -> [Option<u32>; WIDTH] {
+    let middle = |child: u32| built.nodes[child as usize].aabb.center();
+    let mean = children.iter().fold(Vec3A::ZERO, |sum, &c| sum + middle(c)) / children.len() as f32;
+    let gain = |child: u32, slot: usize| {
+        let off = middle(child) - mean;
+        (0..3).map(|axis| if slot >> axis & 1 == 1 { off[axis] } else { -off[axis] }).sum::<f32>()
+    };
+    let mut slots = [None; WIDTH];
+    let mut left = children.to_vec();
+    while !left.is_empty() {
+        let free = (0..WIDTH).filter(|&slot| slots[slot].is_none());
+        let pairs = free.flat_map(|slot| (0..left.len()).map(move |i| (i, slot)));
+        let best = pairs.max_by(|a, b| gain(left[a.0], a.1).total_cmp(&gain(left[b.0], b.1)));
+        let (i, slot) = best.expect("there are as many slots as children can be");
+        slots[slot] = Some(left.swap_remove(i));
+    }
+    slots
+}
+
+/// A node's grid: where it starts and its steps, powers of two.
+struct Grid {
+    origin: [f64; 3],
+    step: [f64; 3],
+}
+
+/// A node with the grid for children within `bounds`.
+fn framed(bounds: &Aabb) -> (BvhNode, Grid) {
+    let mut node = BvhNode { origin: bounds.min.into(), ..BvhNode::default() };
+    let mut grid = Grid { origin: [0.0; 3], step: [0.0; 3] };
+    for axis in 0..3 {
+        let extent = f64::from(bounds.max[axis]) - f64::from(bounds.min[axis]);
+        // The smallest power of two, 2^-100 or more, of which 255 span the box.
+        let exponent = (-100..=100).find(|&e| power_of_two(e) * 255.0 >= extent);
+        let exponent = exponent.expect("coordinates are far below 2^100");
+        node.exponents[axis] = (exponent + 127) as u8;
+        grid.origin[axis] = f64::from(bounds.min[axis]);
+        grid.step[axis] = power_of_two(exponent);
+    }
+    (node, grid)
+}
+
+fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((exponent + 1023) as u64) << 52)
+}
+
+impl Grid {
+    /// Writes the smallest box of the grid that holds `bounds`.
+    fn quantise(&self, node: &mut BvhNode, slot: usize, bounds: &Aabb) {
+        for axis in 0..3 {
+            let place = |v: f32| (f64::from(v) - self.origin[axis]) / self.step[axis];
+            node.sides[0][axis][slot] = place(bounds.min[axis]).floor() as u8;
+            node.sides[1][axis][slot] = place(bounds.max[axis]).ceil() as u8;
+        }
     }
 }
 
 /// A tree that halves the items in the order given: as shallow as can be.
-fn balanced(boxes: &[Aabb], order: Vec<u32>, leaf: usize) -> Tree {
-    fn halve(
-        boxes: &[Aabb],
-        order: &[u32],
-        first: usize,
-        leaf: usize,
-        nodes: &mut Vec<BvhNode>,
-    ) -> (u32, Aabb) {
-        if order.len() <= leaf {
-            let union = order.iter().fold(Aabb::INVALID, |all, &i| all.union(&boxes[i as usize]));
-            return (leaf_reference(first, order.len()), union);
+fn halved(bounds: &[Aabb], order: Vec<u32>, leaf: u32) -> Bvh2 {
+    let mut tree = Bvh2 { nodes: vec![obvhs::bvh2::node::Bvh2Node::default()], ..Bvh2::default() };
+    // A node and its stretch of the order; children are appended, so boxes can be found from the back.
+    let mut open = vec![(0usize, 0..order.len())];
+    while let Some((node, items)) = open.pop() {
+        if items.len() <= leaf as usize {
+            let boxes = order[items.clone()].iter().map(|&i| &bounds[i as usize]);
+            let union = boxes.fold(Aabb::INVALID, |all, b| all.union(b));
+            tree.nodes[node] = node_of(union, items.len() as u32, items.start as u32);
+            continue;
         }
-        let ours = nodes.len();
-        nodes.push(BvhNode::default());
-        let (left, right) = order.split_at(order.len() / 2);
-        let (a, box_a) = halve(boxes, left, first, leaf, nodes);
-        let (b, box_b) = halve(boxes, right, first + left.len(), leaf, nodes);
-        nodes[ours] = pair([box_a, box_b], [a, b]);
-        (ours as u32, box_a.union(&box_b))
+        let (first, half) = (tree.nodes.len(), items.start + items.len() / 2);
+        tree.nodes[node] = node_of(Aabb::INVALID, 0, first as u32);
+        tree.nodes.extend([node_of(Aabb::INVALID, 0, 0); 2]);
+        open.extend([(first, items.start..half), (first + 1, half..items.end)]);
     }
-    let mut nodes = vec![];
-    let (root, _) = halve(boxes, &order, 0, leaf, &mut nodes);
-    Tree { nodes, root, order }
+    for node in (0..tree.nodes.len()).rev().filter(|&n| tree.nodes[n].prim_count == 0).collect::<Vec<_>>() {
+        let first = tree.nodes[node].first_index as usize;
+        tree.nodes[node].aabb = tree.nodes[first].aabb.union(&tree.nodes[first + 1].aabb);
+    }
+    tree.primitive_indices = order;
+    tree
+}
+
+fn node_of(bounds: Aabb, count: u32, first: u32) -> obvhs::bvh2::node::Bvh2Node {
+    obvhs::bvh2::node::Bvh2Node::new(bounds, count, first)
 }

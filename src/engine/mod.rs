@@ -10,6 +10,7 @@ mod first_hit;
 mod megakernel;
 mod pace;
 mod ray_count;
+pub mod ray_probe;
 mod target;
 mod tile_queue;
 mod world;

@@ -49,7 +49,15 @@ pub struct Target {
 impl Target {
     /// Uploads `scene` and makes an empty film for it.
     pub fn new(device: &Arc<dyn Device>, scene: &Scene) -> Result<Target> {
-        let integrator = kernel_integrator(scene)?;
+        Target::for_kernels(device, scene, kernel_integrator(scene)?)
+    }
+
+    /// The same for the kernels for general scenes, whatever the scene.
+    pub(super) fn general(device: &Arc<dyn Device>, scene: &Scene) -> Result<Target> {
+        Target::for_kernels(device, scene, GENERAL)
+    }
+
+    fn for_kernels(device: &Arc<dyn Device>, scene: &Scene, integrator: &'static str) -> Result<Target> {
         let flat = Arrays::new(scene);
         // The kernels add the seed to small numbers: spread it over all bits first.
         let seed = spread(scene.image.seed);

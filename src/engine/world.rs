@@ -38,8 +38,6 @@ impl WorldBuffers {
             instances: instances.ptr(),
             root: world.root,
             item_count: world.items.len() as u32,
-            brute_force: 0,
-            reserved: 0,
         };
         Ok(WorldBuffers {
             view: Buffer::from_slice(device, &[view], "the scene")?,

@@ -12,6 +12,7 @@ use crate::film::{Aov, Film, Format, MOST_STOPS, Style, Tone};
 use crate::queue::QueueKind;
 use crate::scene::{Integrator, Scene};
 use clap::ValueEnum;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::{Duration, Instant};
@@ -123,6 +124,11 @@ impl Renders {
     }
 }
 
+/// Watches the scene file and those that it mentions.
+fn watch(file: &Path, scene: &Scene) -> Watch {
+    Watch::new(std::iter::once(file).chain(scene.files.iter().map(PathBuf::as_path)))
+}
+
 impl Worker {
     pub fn new(device: Arc<dyn Device>, options: Options, latest: Arc<Latest>) -> Result<Worker> {
         let scene = Scene::load(&options.scene)?.with_overrides(&options.overrides)?;
@@ -139,7 +145,7 @@ impl Worker {
             old_view: true,
         };
         Ok(Worker {
-            watch: Watch::new([options.scene.as_path()]),
+            watch: watch(&options.scene, &scene),
             rig: Rig::new(&scene),
             view: View::Picture,
             exposure: 0.0,
@@ -328,6 +334,7 @@ impl Worker {
         let scene = Scene::load(&self.options.scene)?.with_overrides(&self.options.overrides)?;
         let moved = scene.camera != self.scene.camera;
         self.draw(scene)?;
+        self.watch = watch(&self.options.scene, &self.scene);
         if moved {
             self.rig = Rig::new(&self.scene);
         }

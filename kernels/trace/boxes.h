@@ -1,0 +1,110 @@
+// boxes.h: a ray against the eight boxes of a tree's node.
+//
+// A node's boxes are whole numbers of a grid of its own (src/accel/tree.rs), so that it takes 80 bytes. Its children
+// lie in slots from which every ray meets them about in order: slot i ^ (the axes along which it goes down) is the
+// i-th, which saves sorting them.
+#pragma once
+#include "trace/vec.h"
+
+namespace rq {
+
+// Boxes are larger than what they hold by `box_margin` of their coordinates (the host sees to that), and a ray's
+// origin is blurred by the same share of its own: more than twice what the tests of boxes, triangles and spheres
+// can be off by, which is below 7 * 2^-24 of both.
+constexpr float box_margin = 1.0f / 1048576.0f;  // 2^-20
+
+// What boxes ask of a ray: 1 / direction, the origins that its near and far sides are measured from, and a bit for
+// each axis along which it goes down.
+struct BoxRay {
+    Vec3 inverse, near_origin, far_origin;
+    u32 down;
+};
+
+// 1/d, or a finite stand-in where the ray runs along the axis.
+RQ_INLINE float finite_inverse(float d) {
+    if (abs_of(d) < 1.0e-20f) return as_bits(d) >> 31 != 0 ? -1.0e20f : 1.0e20f;
+    return reciprocal(d);
+}
+
+RQ_INLINE BoxRay box_ray(Vec3 o, Vec3 d) {
+    BoxRay ray;
+    ray.inverse = vec(finite_inverse(d.x), finite_inverse(d.y), finite_inverse(d.z));
+    const u32 x = as_bits(d.x) >> 31, y = as_bits(d.y) >> 31, z = as_bits(d.z) >> 31;
+    ray.down = x | y << 1 | z << 2;
+    const float blur = box_margin * max_of(abs_of(o.x), max_of(abs_of(o.y), abs_of(o.z)));
+    const Vec3 along = vec(x != 0 ? -blur : blur, y != 0 ? -blur : blur, z != 0 ? -blur : blur);
+    ray.near_origin = o + along;
+    ray.far_origin = o - along;
+    return ray;
+}
+
+// The node's grid along the ray: distances of its first lines and between two lines.
+struct GridRay {
+    Vec3 near_start, far_start, step;
+};
+RQ_INLINE GridRay grid_ray(const BoxRay &ray, Vec3 origin, u32 exponents) {
+    const Vec3 step = vec(as_float((exponents & 0xffu) << 23), as_float((exponents >> 8 & 0xffu) << 23),
+                          as_float((exponents >> 16 & 0xffu) << 23));
+    return GridRay{(origin - ray.near_origin) * ray.inverse, (origin - ray.far_origin) * ray.inverse,
+                   step * ray.inverse};
+}
+
+#if RQ_LANE_TESTS_EIGHT
+// The slots whose boxes the ray enters before `t_max`, as bits.
+RQ_INLINE u32 entered_slots(const BvhNode &node, const BoxRay &ray, float t_max) {
+    u32 exponents;
+    __builtin_memcpy(&exponents, node.exponents, 4);
+    const GridRay g = grid_ray(ray, vec(node.origin), exponents);
+    const u32 x = ray.down & 1, y = ray.down >> 1 & 1, z = ray.down >> 2;
+    const u8 *const near_x = node.sides[x][0], *const far_x = node.sides[1 - x][0];
+    const u8 *const near_y = node.sides[y][1], *const far_y = node.sides[1 - y][1];
+    const u8 *const near_z = node.sides[z][2], *const far_z = node.sides[1 - z][2];
+    float enter[8], leave[8];
+    for (u32 k = 0; k < 8; ++k) {
+        enter[k] = max_of(max_of(fma((float)near_x[k], g.step.x, g.near_start.x), fma((float)near_y[k], g.step.y, g.near_start.y)),
+                          max_of(fma((float)near_z[k], g.step.z, g.near_start.z), 0.0f));
+        leave[k] = min_of(min_of(fma((float)far_x[k], g.step.x, g.far_start.x), fma((float)far_y[k], g.step.y, g.far_start.y)),
+                          min_of(fma((float)far_z[k], g.step.z, g.far_start.z), t_max));
+    }
+    return lanes_not_above(enter, leave);
+}
+#else
+RQ_INLINE float byte_of(u32 low, u32 high, u32 k) { return (float)((k < 4 ? low : high) >> 8 * (k & 3u) & 0xffu); }
+
+RQ_INLINE u32 entered_slots(const BvhNode &node, const BoxRay &ray, float t_max) {
+    const Float4 *const quads = reinterpret_cast<const Float4 *>(&node);
+    const Float4 a = load_constant(quads), c = load_constant(quads + 2), d = load_constant(quads + 3),
+                 e = load_constant(quads + 4);
+    const GridRay g = grid_ray(ray, vec(a.x, a.y, a.z), as_bits(a.w));
+    const bool x = (ray.down & 1) != 0, y = (ray.down & 2) != 0, z = (ray.down & 4) != 0;
+    // Lower sides of x, y, z, then upper sides: two words each.
+    const u32 lx0 = as_bits(c.x), lx1 = as_bits(c.y), ly0 = as_bits(c.z), ly1 = as_bits(c.w), lz0 = as_bits(d.x),
+              lz1 = as_bits(d.y), hx0 = as_bits(d.z), hx1 = as_bits(d.w), hy0 = as_bits(e.x), hy1 = as_bits(e.y),
+              hz0 = as_bits(e.z), hz1 = as_bits(e.w);
+    const u32 nx0 = x ? hx0 : lx0, nx1 = x ? hx1 : lx1, fx0 = x ? lx0 : hx0, fx1 = x ? lx1 : hx1;
+    const u32 ny0 = y ? hy0 : ly0, ny1 = y ? hy1 : ly1, fy0 = y ? ly0 : hy0, fy1 = y ? ly1 : hy1;
+    const u32 nz0 = z ? hz0 : lz0, nz1 = z ? hz1 : lz1, fz0 = z ? lz0 : hz0, fz1 = z ? lz1 : hz1;
+    u32 slots = 0;
+    RQ_UNROLL
+    for (u32 k = 0; k < 8; ++k) {
+        const float enter = max_of(max_of(fma(byte_of(nx0, nx1, k), g.step.x, g.near_start.x),
+                                          fma(byte_of(ny0, ny1, k), g.step.y, g.near_start.y)),
+                                   max_of(fma(byte_of(nz0, nz1, k), g.step.z, g.near_start.z), 0.0f));
+        const float leave = min_of(min_of(fma(byte_of(fx0, fx1, k), g.step.x, g.far_start.x),
+                                          fma(byte_of(fy0, fy1, k), g.step.y, g.far_start.y)),
+                                   min_of(fma(byte_of(fz0, fz1, k), g.step.z, g.far_start.z), t_max));
+        slots |= (u32)(enter <= leave) << k;
+    }
+    return slots;
+}
+#endif
+
+// Bits of slots to bits in the ray's order, and back: bit i goes to bit i ^ down.
+RQ_INLINE u32 in_order(u32 slots, u32 down) {
+    if ((down & 1) != 0) slots = (slots & 0x55u) << 1 | (slots >> 1 & 0x55u);
+    if ((down & 2) != 0) slots = (slots & 0x33u) << 2 | (slots >> 2 & 0x33u);
+    if ((down & 4) != 0) slots = (slots & 0x0fu) << 4 | slots >> 4;
+    return slots;
+}
+
+}  // namespace rq
