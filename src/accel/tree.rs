@@ -152,23 +152,27 @@ fn slots(built: &Bvh2, children: &[u32]) -> [Option<u32>; WIDTH] {
     slots
 }
 
-/// A node's grid: where it starts and its steps, powers of two.
+/// A node's grid: where it starts, its steps, powers of two, and what it enlarges boxes by: a ray's arithmetic on the
+/// grid is off by a share of the grid's numbers, which may be larger than a box's own.
 struct Grid {
     origin: [f64; 3],
     step: [f64; 3],
+    margin: f64,
 }
 
 /// A node with the grid for children within `bounds`.
 fn framed(bounds: &Aabb) -> (BvhNode, Grid) {
-    let mut node = BvhNode { origin: bounds.min.into(), ..BvhNode::default() };
-    let mut grid = Grid { origin: [0.0; 3], step: [0.0; 3] };
+    let margin = MARGIN * f64::from(bounds.min.abs().max(bounds.max.abs()).max_element());
+    let (mut node, mut grid) = (BvhNode::default(), Grid { origin: [0.0; 3], step: [0.0; 3], margin });
     for axis in 0..3 {
-        let extent = f64::from(bounds.max[axis]) - f64::from(bounds.min[axis]);
+        let origin = ((f64::from(bounds.min[axis]) - margin) as f32).next_down();
+        let extent = f64::from(bounds.max[axis]) + margin - f64::from(origin);
         // The smallest power of two, 2^-100 or more, of which 255 span the box.
         let exponent = (-100..=100).find(|&e| power_of_two(e) * 255.0 >= extent);
         let exponent = exponent.expect("coordinates are far below 2^100");
+        node.origin[axis] = origin;
         node.exponents[axis] = (exponent + 127) as u8;
-        grid.origin[axis] = f64::from(bounds.min[axis]);
+        grid.origin[axis] = f64::from(origin);
         grid.step[axis] = power_of_two(exponent);
     }
     (node, grid)
@@ -179,12 +183,12 @@ fn power_of_two(exponent: i32) -> f64 {
 }
 
 impl Grid {
-    /// Writes the smallest box of the grid that holds `bounds`.
+    /// Writes the smallest box of the grid that holds `bounds`, enlarged.
     fn quantise(&self, node: &mut BvhNode, slot: usize, bounds: &Aabb) {
         for axis in 0..3 {
-            let place = |v: f32| (f64::from(v) - self.origin[axis]) / self.step[axis];
-            node.sides[0][axis][slot] = place(bounds.min[axis]).floor() as u8;
-            node.sides[1][axis][slot] = place(bounds.max[axis]).ceil() as u8;
+            let place = |v: f64| (v - self.origin[axis]) / self.step[axis];
+            node.sides[0][axis][slot] = place(f64::from(bounds.min[axis]) - self.margin).floor() as u8;
+            node.sides[1][axis][slot] = place(f64::from(bounds.max[axis]) + self.margin).ceil() as u8;
         }
     }
 }
