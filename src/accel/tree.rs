@@ -21,10 +21,11 @@ const MOST_IN_LEAF: u32 = 4;
 /// kernels/trace/world.h.
 const MARGIN: f64 = 1.0 / (1 << 20) as f64;
 
-/// The box of points, enlarged.
+/// The box of points, enlarged; of none: the origin.
 pub fn around(points: impl IntoIterator<Item = DVec3>) -> Aabb {
     let nothing = (DVec3::INFINITY, DVec3::NEG_INFINITY);
     let (low, high) = points.into_iter().fold(nothing, |(l, h), p| (l.min(p), h.max(p)));
+    let (low, high) = if low.x <= high.x { (low, high) } else { (DVec3::ZERO, DVec3::ZERO) };
     let margin = DVec3::splat(MARGIN * low.abs().max(high.abs()).max_element());
     Aabb { min: (low - margin).as_vec3a(), max: (high + margin).as_vec3a() }
 }
@@ -49,6 +50,10 @@ impl Tree {
     /// A tree with at most `leaf` items a leaf and `depth` nodes on the way to one. Items that defeat the cost
     /// heuristic, thousands in one place, are split evenly instead.
     pub fn new(bounds: &[Aabb], leaf: u32, depth: u32) -> Tree {
+        if bounds.is_empty() {
+            // A node without children.
+            return Tree { nodes: vec![BvhNode::default()], order: vec![] };
+        }
         let parameters = BvhBuildParams {
             pre_split: false,
             ploc_search_distance: PlocSearchDistance::Low,
@@ -73,9 +78,6 @@ impl Tree {
         // Nodes to be filled: theirs, ours, how deep.
         let mut open = vec![(0u32, 0u32, 1u32)];
         let mut deepest = 0;
-        if built.nodes.is_empty() {
-            open.clear();
-        }
         while let Some((theirs, ours, depth)) = open.pop() {
             deepest = deepest.max(depth);
             let children = children(built, theirs);
@@ -134,20 +136,29 @@ fn children(built: &Bvh2, node: u32) -> Vec<u32> {
 /// Each child in the slot whose three bits say best where it lies: bit k is set on the upper side of axis k. A ray
 /// that goes down along some axes visits slot i ^ (those axes' bits) as its i-th.
 fn slots(built: &Bvh2, children: &[u32]) -> [Option<u32>; WIDTH] {
-    let middle = |child: u32| built.nodes[child as usize].aabb.center();
-    let mean = children.iter().fold(Vec3A::ZERO, |sum, &c| sum + middle(c)) / children.len() as f32;
-    let gain = |child: u32, slot: usize| {
-        let off = middle(child) - mean;
-        (0..3).map(|axis| if slot >> axis & 1 == 1 { off[axis] } else { -off[axis] }).sum::<f32>()
-    };
+    let middles = children.iter().map(|&c| built.nodes[c as usize].aabb.center());
+    let mean = middles.clone().fold(Vec3A::ZERO, |sum, m| sum + m) / children.len() as f32;
+    let mut gains = [[f32::NEG_INFINITY; WIDTH]; WIDTH];
+    for (gains, middle) in gains.iter_mut().zip(middles) {
+        let [x, y, z] = (middle - mean).to_array();
+        let side = |slot: usize, axis: usize, off: f32| if slot >> axis & 1 == 1 { off } else { -off };
+        *gains = std::array::from_fn(|slot| side(slot, 0, x) + side(slot, 1, y) + side(slot, 2, z));
+    }
     let mut slots = [None; WIDTH];
-    let mut left = children.to_vec();
-    while !left.is_empty() {
-        let free = (0..WIDTH).filter(|&slot| slots[slot].is_none());
-        let pairs = free.flat_map(|slot| (0..left.len()).map(move |i| (i, slot)));
-        let best = pairs.max_by(|a, b| gain(left[a.0], a.1).total_cmp(&gain(left[b.0], b.1)));
-        let (i, slot) = best.expect("there are as many slots as children can be");
-        slots[slot] = Some(left.swap_remove(i));
+    for _ in children {
+        // The pair of child and slot, both free, that gains most.
+        let (mut best, mut most) = ((0, 0), f32::NEG_INFINITY);
+        for (child, gains) in gains.iter().enumerate() {
+            for (slot, &gain) in gains.iter().enumerate() {
+                if gain > most {
+                    (best, most) = ((child, slot), gain);
+                }
+            }
+        }
+        let (child, slot) = best;
+        slots[slot] = Some(children[child]);
+        gains[child] = [f32::NEG_INFINITY; WIDTH];
+        gains.iter_mut().for_each(|gains| gains[slot] = f32::NEG_INFINITY);
     }
     slots
 }
