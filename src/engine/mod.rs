@@ -147,6 +147,14 @@ impl Timeline {
         self.phases.push(phase);
         Ok(())
     }
+
+    /// The device has nothing more to do. What the host asks of it from now on is no engine's time.
+    fn leave(&mut self, device: &Arc<dyn Device>) -> Result<()> {
+        if self.marks.len() == self.phases.len() {
+            self.marks.push(device.mark()?);
+        }
+        Ok(())
+    }
 }
 
 /// An engine at work on one target.
@@ -281,7 +289,7 @@ impl Render {
     /// Adds up a slice's times and counts.
     fn account(&mut self, mut timeline: Timeline) -> Result<()> {
         let device = &self.target.device;
-        timeline.marks.push(device.mark()?);
+        timeline.leave(device)?;
         for (ends, phase) in timeline.marks.windows(2).zip(&timeline.phases) {
             let time = device.elapsed(&ends[0], &ends[1])?;
             match phase {
