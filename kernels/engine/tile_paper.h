@@ -34,13 +34,15 @@ RQ_INLINE bool advance(const TileParams &p, const S &scene, u64 slot, Place plac
 
 // Where a wave goes on that finds its tile empty. Waves serve the tiles in groups of `tile_waves`, each group its own
 // tiles one after the other, so that few tiles' rays are under way at a time and stay in the caches. Whoever has no
-// tile of its own left helps elsewhere.
+// tile of its own left helps elsewhere. Every lane gets the same answer.
 RQ_INLINE u32 next_tile(const TileParams &p, u32 &own, u32 groups, u32 home) {
     const u32 tiles = (u32)tile_count(p);
-    while (own < tiles) {
-        own += groups;
-        if (own < tiles && TheQueue::length(TheQueue::at(p.space, own)) != 0) return own;
+    for (own += groups; own < tiles; own += groups) {
+        // Lanes may see different lengths, but must agree.
+        const u32 waiting = (u32)TheQueue::length(TheQueue::at(p.space, own));
+        if (wave_broadcast(waiting, 0) != 0) return own;
     }
+    own = tiles;
     return tile_with_rays(p, home);
 }
 
