@@ -3,7 +3,7 @@
 
 use super::pace::Pace;
 use super::target::CHUNK;
-use super::{Engine, Occupancy, Phase, Policy, Settings, Target, Timeline};
+use super::{Counts, Engine, Occupancy, Phase, Policy, Settings, Target, Timeline};
 use crate::device::{BLOCK_THREADS, Buffer, Kernel, Shape, cover, launch};
 use crate::error::{Error, Result};
 use crate::layout::{Ptr, Quad, QueueInitParams, RayStore, TileParams};
@@ -300,7 +300,12 @@ fn refill_price(target: &Target) -> u32 {
 }
 
 impl Engine for TileQueue {
-    fn slice(&mut self, target: &Target, budget: Option<Duration>, timeline: &mut Timeline) -> Result<bool> {
+    fn slice(
+        &mut self,
+        target: &Target,
+        budget: Option<Duration>,
+        timeline: &mut Timeline,
+    ) -> Result<Counts> {
         let paths = self.pace.begin(budget);
         if self.work == Work::None {
             timeline.enter(&target.device, Phase::Generate)?;
@@ -331,7 +336,7 @@ impl Engine for TileQueue {
         } else {
             Work::InQueues
         };
-        Ok(counts.finished == target.total_samples())
+        Ok(counts)
     }
 
     fn restart(&mut self, _: &Target) {
