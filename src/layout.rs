@@ -517,8 +517,8 @@ layout! {
         pub chunks: u64,
         /// The sample that the batch adds to each pixel that lacks it.
         pub sample: u32,
-        /// Unused.
-        pub reserved: u32,
+        /// 1: the batch's first bounce, whose rays come from the camera and not from `rays`.
+        pub fresh: u32,
     }
 
     /// Where the queues of one launch live. Words per queue and per lane are the queue kind's own (src/queue).
@@ -575,7 +575,7 @@ layout! {
         pub rays: RayStore,
         /// One queue a tile.
         pub space: QueueSpace,
-        /// Adaptive policy: slots of each tile whose primaries were handed out in this pass.
+        /// Adaptive policy: one word, the turns that were given out in this pass.
         pub given: Ptr<u32>,
         /// Device ticks after which waves park their rays and return; 0: no limit.
         pub budget_ticks: u64,
@@ -597,10 +597,14 @@ layout! {
         pub parked: u32,
         /// Adaptive policy: lane-steps that a refill costs.
         pub refill_price: u32,
-        /// Adaptive policy: slots that a wave takes at a time to hand out, a multiple of the wave size.
-        pub grab_slots: u32,
-        /// Unused.
-        pub reserved: u32,
+        /// Adaptive policy: slots of one turn, a multiple of the wave size.
+        pub turn_slots: u32,
+        /// Adaptive policy: turns of one tile.
+        pub tile_turns: u32,
+        /// Adaptive policy: turns of all tiles.
+        pub turns: u32,
+        /// Paper policy: waves that serve a tile together.
+        pub tile_waves: u32,
         /// Adaptive policy: samples that every pixel has when the pass begins; 0xffffffff: each has its own number.
         pub known_samples: u32,
     }

@@ -47,14 +47,14 @@ pub static COMPACTION: Program = Program {
     name: "compaction",
     file: "engine/compaction.cpp",
     axes: &[&INTEGRATOR],
-    kernels: &["generate", "trace_append", "trace_flag", "scan_sums", "scatter"],
+    kernels: &["trace_append", "trace_flag", "scan_sums", "scatter"],
 };
 /// Tiles that each own a queue.
 pub static TILE_QUEUE: Program = Program {
     name: "tile_queue",
     file: "engine/tile_queue.cpp",
     axes: &[&QUEUE, &INTEGRATOR],
-    kernels: &["queue_initialise", "paper_generate", "paper_trace", "adaptive_trace"],
+    kernels: &["queue_initialise", "paper_generate", "paper_trace", "adaptive_slice", "adaptive_whole"],
 };
 /// Rays of each pixel, counted.
 pub static RAY_COUNT: Program = Program {

@@ -8,35 +8,35 @@ namespace rq {
 // Rays whose survivors one wave counts and scatters (scan form).
 constexpr u32 stretch = 256;
 
-// Every chunk of the batch becomes 32 rays; places without a pixel, or whose pixel has the sample, stay empty.
-RQ_KERNEL(generate, CompactionParams) {
-    const u64 places = p.chunks * chunk_lanes;
-    const Items items = my_items(places);
-    if (global_thread() == 0) *p.count = (u32)places;
-    for (u64 i = items.first; i < items.end; i += items.step) {
-        const Place place = chunk_place(p.scene.width, p.first_chunk * chunk_lanes + i);
-        u32 pixel = pixel_at(p.scene, place);
-        if (pixel != no_pixel && p.film.counts[pixel] != p.sample) pixel = no_pixel;
-        if (pixel != no_pixel) store_path(p.rays, i, primary_path(p.scene, place, p.sample));
-        p.rays.pixel[i] = pixel;
-    }
+// Place `i` of a batch's first bounce: 32 places a chunk. Those without a pixel, or whose pixel has the sample, stay
+// empty. A primary is made where it is traced, so it never goes through memory.
+RQ_INLINE u32 fresh_path(const CompactionParams &p, u64 i, Path &path) {
+    const Place place = chunk_place(p.scene.width, p.first_chunk * chunk_lanes + i);
+    const u32 pixel = pixel_at(p.scene, place);
+    if (pixel == no_pixel || p.film.counts[pixel] != p.sample) return no_pixel;
+    path = primary_path(p.scene, place, p.sample);
+    return pixel;
+}
+RQ_INLINE u32 stored_path(const CompactionParams &p, u64 i, Path &path) {
+    path = load_path(p.rays, i);
+    return p.rays.pixel[i];
 }
 
 // Traces the ray in place `i`. Returns whether it goes on; if not, its sample is in the film.
 template <class S>
 RQ_INLINE bool trace_one(const CompactionParams &p, const S &scene, u64 i, Path &path, u32 &pixel, RayTally &tally) {
-    pixel = p.rays.pixel[i];
+    pixel = p.fresh != 0 ? fresh_path(p, i, path) : stored_path(p, i, path);
     if (pixel == no_pixel) return false;
-    path = load_path(p.rays, i);
     if (p.scene.max_depth > 0 && step(scene, path, pixel, tally)) return true;
     commit(p.film, pixel, path.red, path.green, path.blue, path_sample(path), 1, tally);
     return false;
 }
+RQ_INLINE u64 ray_count(const CompactionParams &p) { return p.fresh != 0 ? p.chunks * chunk_lanes : *p.count; }
 
 RQ_KERNEL_BOUNDS(trace_append, CompactionParams, 256, RQ_TRACE_BLOCKS) {
     with_scene(p.scene, [&](const auto &scene) {
         RayTally tally{};
-        const u64 n = *p.count;
+        const u64 n = ray_count(p);
         const Items waves = my_wave_items(n);
         for (u64 first = waves.first; first < waves.end; first += waves.step) {
             const u64 i = first + wave_lane();
@@ -60,7 +60,7 @@ RQ_KERNEL_BOUNDS(trace_append, CompactionParams, 256, RQ_TRACE_BLOCKS) {
 RQ_KERNEL_BOUNDS(trace_flag, CompactionParams, 256, RQ_TRACE_BLOCKS) {
     with_scene(p.scene, [&](const auto &scene) {
         RayTally tally{};
-        const u64 n = *p.count;
+        const u64 n = ray_count(p);
         const Items stretches = my_wave_numbers((n + stretch - 1) / stretch);
         for (u64 s = stretches.first; s < stretches.end; s += stretches.step) {
             u32 survivors = 0;
@@ -69,7 +69,10 @@ RQ_KERNEL_BOUNDS(trace_flag, CompactionParams, 256, RQ_TRACE_BLOCKS) {
                 Path path;
                 u32 pixel = no_pixel;
                 const bool goes_on = i < n && trace_one(p, scene, i, path, pixel, tally);
-                if (goes_on) store_path(p.rays, i, path);
+                if (goes_on) {
+                    store_path(p.rays, i, path);
+                    if (p.fresh != 0) p.rays.pixel[i] = pixel;
+                }
                 if (i < n) p.flags[i] = goes_on;
                 survivors += count_lanes(wave_ballot(goes_on));
             }
@@ -82,7 +85,7 @@ RQ_KERNEL_BOUNDS(trace_flag, CompactionParams, 256, RQ_TRACE_BLOCKS) {
 // One block turns the stretches' sums into where each stretch's survivors start.
 RQ_KERNEL_BOUNDS(scan_sums, CompactionParams, 1024, 1) {
     u32 *const totals = shared_memory<u32>();
-    const u32 stretches = (*p.count + stretch - 1) / stretch;
+    const u32 stretches = (u32)((ray_count(p) + stretch - 1) / stretch);
     const u32 share = (stretches + block_threads() - 1) / block_threads();
     const u32 me = thread_in_block(), first = min_of(stretches, me * share), end = min_of(stretches, first + share);
     u32 sum = 0;
@@ -105,7 +108,7 @@ RQ_KERNEL_BOUNDS(scan_sums, CompactionParams, 1024, 1) {
 }
 
 RQ_KERNEL(scatter, CompactionParams) {
-    const u64 n = *p.count;
+    const u64 n = ray_count(p);
     const Items stretches = my_wave_numbers((n + stretch - 1) / stretch);
     for (u64 s = stretches.first; s < stretches.end; s += stretches.step) {
         u64 place = p.sums[s];

@@ -70,42 +70,53 @@ struct Stash {
     }
 };
 
-// A tile that still has primaries to hand out, from `start` on; tile_count if there is none.
-RQ_INLINE u32 tile_with_primaries(const TileParams &p, u32 start) {
-    return fullest_tile(p, start, [&](u32 tile) {
-        const u32 given = atomic_load(p.given + tile);
-        return given < p.tile_slots ? p.tile_slots - given : 0;
-    });
-}
-
-// The slots of a tile that a wave has taken to hand out, a pixel a lane at a time. Several turns' worth at once,
-// since the counter that they are taken from is far away.
+// The slots that a wave hands out, a pixel a lane at a time. They come in turns: `turn_slots` slots of one tile,
+// all tiles' turns being numbered one after the other and given out by one counter.
 struct Grab {
-    u32 tile, next, end;
-    Place corner;  // of the tile
+    u32 turn, turns;     // the next turn, and how many from there on are this wave's
+    u32 tile, slot, end;  // what is left of the turn before
+    u32 size;            // turns to take next time
 };
 
-// A chunk of primaries for all lanes, of the wave's tile or of another that has some left. False: none are left.
-RQ_INLINE bool take_primaries(const TileParams &p, Grab &grab, Held &h) {
-    while (grab.next >= grab.end) {
+// Turns to take at a time: several, since the counter is far away, but so few towards the end that all waves
+// come back for the last ones (guided self-scheduling, Polychronopoulos and Kuck 1987).
+RQ_INLINE u32 grab_size(u32 left) { return min_of(max_of(left / (8 * grid_waves()), 1u), 4u); }
+
+// A launch that draws every primary itself gives each wave its first turn without asking.
+template <bool Whole> RQ_INLINE Grab first_grab(const TileParams &p) {
+    Grab grab{0, 0, 0, 0, 0, grab_size(p.turns)};
+    if (Whole && global_wave() < p.turns) grab.turn = global_wave(), grab.turns = 1;
+    return grab;
+}
+RQ_INLINE bool has_slots(const Grab &grab) { return grab.slot < grab.end || grab.turns != 0; }
+
+// Makes sure that the wave has a slot to hand out. False: none are left.
+template <bool Whole> RQ_INLINE bool grab_slots(const TileParams &p, Grab &grab) {
+    if (grab.slot < grab.end) return true;
+    if (grab.turns == 0) {
         u32 first = 0;
-        if (wave_lane() == 0) first = atomic_add(p.given + grab.tile, p.grab_slots);
-        first = wave_broadcast(first, 0);
-        if (first < p.tile_slots) {
-            grab.next = first;
-            grab.end = min_of(first + p.grab_slots, p.tile_slots);
-            grab.corner = tile_corner(p, grab.tile);
-        } else {
-            const u32 found = tile_with_primaries(p, grab.tile);
-            if (found == (u32)tile_count(p)) return false;
-            grab.tile = found;
-        }
+        if (wave_lane() == 0) first = atomic_add(p.given, grab.size);
+        first = wave_broadcast(first, 0) + (Whole ? grid_waves() : 0);
+        if (first >= p.turns) return false;
+        grab.turn = first;
+        grab.turns = min_of(grab.size, p.turns - first);
+        grab.size = grab_size(p.turns - first);
     }
-    const u32 slot = grab.next + wave_lane();
-    const Place in_tile = slot_in_tile(p, slot);
-    const Place place{grab.corner.x + in_tile.x, grab.corner.y + in_tile.y};
+    grab.tile = grab.turn / p.tile_turns;
+    grab.slot = (grab.turn - grab.tile * p.tile_turns) * p.turn_slots;
+    grab.end = min_of(grab.slot + p.turn_slots, p.tile_slots);
+    grab.turn++;
+    grab.turns--;
+    return true;
+}
+
+// A chunk of primaries for all lanes. False: none are left.
+template <bool Whole> RQ_INLINE bool take_primaries(const TileParams &p, Grab &grab, Held &h) {
+    if (!grab_slots<Whole>(p, grab)) return false;
+    const u32 slot = grab.slot + wave_lane();
+    const Place place = slot_place(p, grab.tile, slot);
     const u32 pixel = slot < grab.end ? pixel_at(p.scene, place) : no_pixel;
-    grab.next += wave_size();
+    grab.slot += wave_size();
     if (pixel == no_pixel) return true;
     const u32 sample = p.known_samples != ~0u ? p.known_samples : p.film.counts[pixel];
     if (sample < p.samples) h = Held{primary_path(p.scene, place, sample), pack_place(place)};
@@ -147,56 +158,74 @@ template <class QueueLane> RQ_INLINE void park(const TileParams &p, QueueLane &l
     }
 }
 
-RQ_KERNEL_BOUNDS(adaptive_trace, TileParams, 256, RQ_TRACE_BLOCKS) {
-    with_scene(p.scene, [&](const auto &scene) {
-        RayTally tally{};
-        auto lane = TheQueue::lane(p.space, global_thread());
-        const u64 start = device_ticks();
-        u32 tile = (u32)((u64)global_wave() * tile_count(p) / grid_waves());
-        Grab grab{tile, 0, 0, Place{0, 0}};
-        Stash stash = Stash::of_this_wave(p);
-        Held held{};
-        held.where = no_pixel;
-        bool primaries = true, parked = p.parked != 0;
-        u32 debt = 0;  // lane-steps that idle lanes have cost since the last refill
-        for (u32 turn = 1; !is_over(p, start, turn, tally); ++turn) {
-            LaneMask live = wave_ballot(held.where != no_pixel);
-            const u32 idle = wave_size() - count_lanes(live);
-            debt += idle;
-            if (live == 0 || debt >= p.refill_price) {
-                debt = 0;
-                if (stash.count >= idle || (!primaries && stash.count > 0)) {
-                    stash.refill(held);
-                } else if (parked && idle > 0) {
-                    parked = take_parked(p, lane, tile, held);
-                } else if (primaries && idle > 0) {
-                    stash.take_all(held, live);
-                    primaries = take_primaries(p, grab, held);
-                    if (!primaries) stash.refill(held);
-                }
-                live = wave_ballot(held.where != no_pixel);
-                if (live == 0) {
-                    if (stash.count > 0 || primaries || parked) continue;
-                    break;
-                }
+// The policy's launch. `Whole`: it may take as long as it needs and no ray is in a queue, so that it ends with the
+// last pixel and touches no queue; without the code for that the compiler has registers to spare.
+template <bool Whole, class S> RQ_INLINE void adaptive(const TileParams &p, const S &scene, RayTally &tally) {
+    [[maybe_unused]] auto lane = TheQueue::lane(p.space, global_thread());
+    [[maybe_unused]] const u64 start = device_ticks();
+    [[maybe_unused]] u32 tile = (u32)((u64)global_wave() * tile_count(p) / grid_waves());
+    Grab grab = first_grab<Whole>(p);
+    Stash stash = Stash::of_this_wave(p);
+    Held held{};
+    held.where = no_pixel;
+    bool primaries = true, parked = !Whole && p.parked != 0;
+    u32 debt = 0;  // lane-steps that idle lanes have cost since the last refill
+    for (u32 turn = 1; Whole || !is_over(p, start, turn, tally); ++turn) {
+        LaneMask live = wave_ballot(held.where != no_pixel);
+        const u32 idle = wave_size() - count_lanes(live);
+        debt += idle;
+        if (live == 0 || debt >= p.refill_price) {
+            debt = 0;
+            if (stash.count >= idle || (!primaries && stash.count > 0)) {
+                stash.refill(held);
+            } else if (!Whole && parked && idle > 0) {
+                if constexpr (!Whole) parked = take_parked(p, lane, tile, held);
+            } else if (primaries && idle > 0) {
+                stash.take_all(held, live);
+                primaries = take_primaries<Whole>(p, grab, held);
+                if (!primaries) stash.refill(held);
             }
-            if (held.where != no_pixel) {
-                const Place place = held_place(held.where);
-                if (!step_at(scene, held.path, place, tally) && !next_sample(p, place, held.path, tally))
-                    held.where = no_pixel;
+            live = wave_ballot(held.where != no_pixel);
+            if (live == 0) {
+                if (stash.count > 0 || primaries || parked) continue;
+                break;
             }
         }
+        if (held.where != no_pixel) {
+            const Place place = held_place(held.where);
+            if (!step_at(scene, held.path, place, tally) && !next_sample(p, place, held.path, tally))
+                held.where = no_pixel;
+        }
+    }
+    if constexpr (!Whole) {
         // The slice is over: everything that this wave still has goes into the queues.
         while (wave_any(held.where != no_pixel) || stash.count > 0) {
             park(p, lane, held);
             held.where = no_pixel;
             stash.refill(held);
         }
-        while (grab.next < grab.end) {
-            take_primaries(p, grab, held);
+        while (has_slots(grab)) {
+            take_primaries<Whole>(p, grab, held);
             park(p, lane, held);
             held.where = no_pixel;
         }
+    }
+}
+
+// A launch of limited time, or one that begins with rays in the queues.
+RQ_KERNEL_BOUNDS(adaptive_slice, TileParams, 256, RQ_TRACE_BLOCKS) {
+    with_scene(p.scene, [&](const auto &scene) {
+        RayTally tally{};
+        adaptive<false>(p, scene, tally);
+        flush(p.counters, tally);
+    });
+}
+
+// A launch that traces all that the pass asks for.
+RQ_KERNEL_BOUNDS(adaptive_whole, TileParams, 256, RQ_TRACE_BLOCKS) {
+    with_scene(p.scene, [&](const auto &scene) {
+        RayTally tally{};
+        adaptive<true>(p, scene, tally);
         flush(p.counters, tally);
     });
 }

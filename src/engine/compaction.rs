@@ -6,7 +6,7 @@
 use super::pace::Pace;
 use super::target::CHUNK;
 use super::{Compact, Counts, Engine, Phase, Target, Timeline};
-use crate::device::{BLOCK_THREADS, Buffer, Device, Kernel, Shape, cover, launch};
+use crate::device::{BLOCK_THREADS, Buffer, Device, Kernel, Shape, launch};
 use crate::error::Result;
 use crate::layout::{CompactionParams, Ptr, Quad, RayStore};
 use crate::programs::COMPACTION;
@@ -51,7 +51,6 @@ impl Rays {
 }
 
 struct Kernels {
-    generate: Kernel,
     trace: Kernel,
     scan_sums: Kernel,
     scatter: Kernel,
@@ -78,7 +77,6 @@ impl Compaction {
         let unit = COMPACTION.unit(&[target.integrator]);
         let trace = if form == Compact::Append { "trace_append" } else { "trace_flag" };
         let kernels = Kernels {
-            generate: device.kernel(&unit, "generate")?,
             trace: device.kernel(&unit, trace)?,
             scan_sums: device.kernel(&unit, "scan_sums")?,
             scatter: device.kernel(&unit, "scatter")?,
@@ -126,7 +124,7 @@ impl Compaction {
             first_chunk: self.chunk,
             chunks,
             sample: self.sample,
-            reserved: 0,
+            fresh: u32::from(bounce == 0),
         }
     }
 
@@ -149,12 +147,8 @@ impl Compaction {
     /// One sample of `chunks` chunks, from camera to the last bounce.
     fn batch(&self, target: &Target, chunks: u64, timeline: &mut Timeline) -> Result<()> {
         let device = &target.device;
-        timeline.enter(device, Phase::Generate)?;
-        self.counts.zero()?;
-        let params = self.params(target, chunks, 0);
-        // SAFETY: as above.
-        unsafe { launch(device, &self.kernels.generate, cover(&**device, chunks * CHUNK), &params)? };
         timeline.enter(device, Phase::Trace)?;
+        self.counts.zero()?;
         for bounce in 0..target.scene.max_depth.max(1) {
             // The CPU's counts cost nothing to read.
             if bounce > 0 && (!device.is_wide() || bounce % BOUNCES_UNSEEN == 0) {

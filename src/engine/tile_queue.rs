@@ -7,7 +7,7 @@ use super::{Counts, Engine, Occupancy, Phase, Policy, Settings, Target, Timeline
 use crate::device::{BLOCK_THREADS, Buffer, Kernel, Shape, cover, launch};
 use crate::error::{Error, Result};
 use crate::layout::{Ptr, Quad, QueueInitParams, RayStore, TileParams};
-use crate::programs::TILE_QUEUE;
+use crate::programs::{TILE_QUEUE, Unit};
 use crate::queue::{QueueKind, QueueLayout, QueueOptions};
 use std::time::Duration;
 
@@ -15,6 +15,10 @@ use std::time::Duration;
 const TILE_WIDE: u32 = 64;
 /// Side of the default tile on the CPU: a tile's rays stay in the nearest caches.
 const TILE_NARROW: u32 = 32;
+/// Paper policy: lanes that serve a tile together on a wide device. Measured on an H200 at 3840x2160 with tiles of
+/// 64x64, from 64 to 2048 lanes: up to 512 (Complex) and 2048 (Cornell) more gain, since fewer tiles' rays are under
+/// way at a time and they stay in the L2 cache; beyond that lanes get into each other's way.
+const TILE_LANES: u32 = 1024;
 /// Most tiles: their number is a kernel's 32-bit index with room to add.
 const MOST_TILES: u64 = 1 << 28;
 /// Bytes of a stashed path (`Stash::words` of tile_adaptive.h).
@@ -73,15 +77,17 @@ pub(crate) struct TileQueue {
     policy: Policy,
     initialise: Kernel,
     generate: Kernel,
-    trace: Kernel,
-    persistent: Shape,
+    /// Launches of limited time.
+    slice: Persistent,
+    /// Adaptive policy: launches without limit.
+    whole: Option<Persistent>,
     tiling: Tiling,
     layout: QueueLayout,
     words: Buffer<u64>,
     records: Buffer<u64>,
     quads: Buffer<Quad>,
     info: Buffer<u32>,
-    /// Adaptive policy: slots of each tile that were handed out in this pass.
+    /// Adaptive policy: turns that were handed out in this pass.
     given: Buffer<u32>,
     /// Adaptive policy: bytes of a block's copy of the scene.
     stash_offset: u32,
@@ -96,6 +102,33 @@ pub(crate) struct TileQueue {
     /// Rays and samples when the last slice was over.
     rays: u64,
     finished: u64,
+}
+
+/// A kernel that stays: as many blocks as are resident at a time.
+struct Persistent {
+    kernel: Kernel,
+    shape: Shape,
+}
+
+impl Persistent {
+    /// `lanes` limits their number, rounded up to whole blocks.
+    fn new(
+        target: &Target,
+        unit: &Unit,
+        kernel: &'static str,
+        threads: u32,
+        shared: u32,
+        lanes: Option<u32>,
+    ) -> Result<Self> {
+        let kernel = target.device.kernel(unit, kernel)?;
+        let resident = target.device.resident_blocks(&kernel, threads, shared)?;
+        let blocks = lanes.map_or(resident, |lanes| lanes.div_ceil(threads).clamp(1, resident));
+        Ok(Persistent { kernel, shape: Shape { blocks, threads, shared } })
+    }
+
+    fn lanes(&self) -> u32 {
+        self.shape.blocks * self.shape.threads
+    }
 }
 
 /// Where the paths are that a pass still has to trace.
@@ -121,14 +154,16 @@ impl TileQueue {
         let unit = TILE_QUEUE.unit(&[settings.queue.axis_value(), target.integrator]);
         let threads = if device.is_wide() { BLOCK_THREADS } else { 1 };
         let stash_offset = target.shared.next_multiple_of(16);
-        let (name, shared) = match settings.policy {
-            Policy::Paper => ("paper_trace", target.shared),
-            Policy::Adaptive => ("adaptive_trace", stash_offset + threads * STASHED),
+        let shared = match settings.policy {
+            Policy::Paper => target.shared,
+            Policy::Adaptive => stash_offset + threads * STASHED,
         };
-        let trace = device.kernel(&unit, name)?;
-        let resident = device.resident_blocks(&trace, threads, shared)?;
-        let blocks = settings.lanes.map_or(resident, |lanes| lanes.div_ceil(threads).clamp(1, resident));
-        let lanes = blocks * threads;
+        let persistent = |kernel| Persistent::new(target, &unit, kernel, threads, shared, settings.lanes);
+        let (slice, whole) = match settings.policy {
+            Policy::Paper => (persistent("paper_trace")?, None),
+            Policy::Adaptive => (persistent("adaptive_slice")?, Some(persistent("adaptive_whole")?)),
+        };
+        let lanes = slice.lanes();
         let options = QueueOptions {
             patience: settings.patience,
             help_delay: settings.help_delay,
@@ -141,13 +176,13 @@ impl TileQueue {
             policy: settings.policy,
             initialise: device.kernel(&unit, "queue_initialise")?,
             generate: device.kernel(&unit, "paper_generate")?,
-            trace,
-            persistent: Shape { blocks, threads, shared },
+            slice,
+            whole,
             words: Buffer::new(device, layout.total_words() as usize, "tile queues")?,
             records: Buffer::zeroed(device, layout.total_record_words() as usize, "queue records")?,
             quads: Buffer::new(device, 3 * slots as usize, "ray slots")?,
             info: Buffer::zeroed(device, slots as usize, "ray slots")?,
-            given: Buffer::zeroed(device, tiling.count() as usize, "tiles")?,
+            given: Buffer::zeroed(device, 1, "tiles")?,
             stash_offset,
             tiling,
             layout,
@@ -165,6 +200,8 @@ impl TileQueue {
         let ticks_per_second = target.device.info().ticks_per_second as f64;
         let ticks = budget.map_or(0, |b| ((b.as_secs_f64() * ticks_per_second) as u64).max(1));
         let slots = self.info.len() as u64;
+        let turn_slots = if target.device.is_wide() { target.device.info().wave_size } else { CHUNK as u32 };
+        let tile_turns = self.tiling.slots.div_ceil(turn_slots);
         TileParams {
             scene: target.scene,
             film: target.film,
@@ -188,20 +225,11 @@ impl TileQueue {
             parked: u32::from(self.work != Work::None || self.policy == Policy::Paper),
             refill_price: refill_price(target),
             known_samples: self.known_samples,
-            grab_slots: self.grab_slots(target),
-            reserved: 0,
+            turn_slots,
+            tile_turns,
+            turns: tile_turns * self.tiling.count() as u32,
+            tile_waves: if target.device.is_wide() { TILE_LANES / target.device.info().wave_size } else { 1 },
         }
-    }
-
-    /// Slots that a wave takes at a time: up to four turns' worth, but so few that each wave comes back at least
-    /// eight times, which evens out what they have to do.
-    fn grab_slots(&self, target: &Target) -> u32 {
-        if !target.device.is_wide() {
-            return CHUNK as u32;
-        }
-        let lanes = u64::from(self.persistent.blocks * self.persistent.threads);
-        let turns = (target.film.pixels / (8 * lanes)).clamp(1, 4);
-        turns as u32 * target.device.info().wave_size
     }
 
     /// Fills the queues with every slot; slots without a path drop out when they are drawn.
@@ -255,7 +283,7 @@ impl TileQueue {
                 target.device.info().id,
                 self.layout.kind(),
                 self.tiling.count(),
-                self.persistent.blocks * self.persistent.threads,
+                self.slice.lanes(),
             )));
         }
         (self.rays, self.finished) = (rays, finished);
@@ -288,8 +316,12 @@ impl Engine for TileQueue {
         }
         timeline.enter(&target.device, Phase::Trace)?;
         let params = self.params(target, budget);
+        let trace = match &self.whole {
+            Some(whole) if params.budget_ticks == 0 && params.parked == 0 => whole,
+            _ => &self.slice,
+        };
         // SAFETY: the parameters are this kernel's, and self and target hold what they point to.
-        unsafe { launch(&target.device, &self.trace, self.persistent, &params)? };
+        unsafe { launch(&target.device, &trace.kernel, trace.shape, &params)? };
         timeline.leave(&target.device)?;
         let counts = target.counters.read()?;
         self.pace.launched(counts.finished - self.finished);
