@@ -12,6 +12,7 @@ use crate::film::{Aov, Film, Format, MOST_STOPS, Style, Tone};
 use crate::queue::QueueKind;
 use crate::scene::{Integrator, Scene};
 use clap::ValueEnum;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::{Duration, Instant};
@@ -139,7 +140,7 @@ impl Worker {
             old_view: true,
         };
         Ok(Worker {
-            watch: Watch::new([options.scene.as_path()]),
+            watch: Watch::new(files(&options, &scene)),
             rig: Rig::new(&scene),
             view: View::Picture,
             exposure: 0.0,
@@ -326,6 +327,7 @@ impl Worker {
     /// The scene file as it is now. The view stays, unless the file has moved the camera.
     fn reload(&mut self) -> Result<()> {
         let scene = Scene::load(&self.options.scene)?.with_overrides(&self.options.overrides)?;
+        self.watch.follow(files(&self.options, &scene));
         let moved = scene.camera != self.scene.camera;
         self.draw(scene)?;
         if moved {
@@ -494,6 +496,11 @@ impl Worker {
         let none = self.view == View::Queues && self.options.settings.engine != EngineKind::TileQueue;
         none.then(|| "only the tile-queue engine has queues to show".into())
     }
+}
+
+/// What a scene is read from: its own file, and those that it names.
+fn files<'a>(options: &'a Options, scene: &'a Scene) -> impl Iterator<Item = &'a Path> {
+    std::iter::once(options.scene.as_path()).chain(scene.files.iter().map(PathBuf::as_path))
 }
 
 fn device_time(render: &Render) -> Duration {
