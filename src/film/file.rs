@@ -74,7 +74,8 @@ pub enum Aov {
     Normal,
     /// Channel Z: distance from the eye along the ray; infinite where nothing is. Always 32 bits.
     Depth,
-    /// Channel id: the object's number from 1, spheres before planes, as the scene lists them; 0 where nothing is.
+    /// Channel id: the object's number from 1, spheres, then planes, then meshes, each as the scene lists them; 0
+    /// where nothing is.
     Id,
     /// All of them.
     All,

@@ -36,7 +36,7 @@ const MOST_WAITING: usize = 1024;
 /// What to show, and how to begin.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The scene file; it is read again whenever it changes.
+    /// The scene file; it is read again whenever it or a file that it names changes.
     pub scene: PathBuf,
     /// What is to be replaced in it.
     pub overrides: Overrides,

@@ -124,11 +124,6 @@ impl Renders {
     }
 }
 
-/// Watches the scene file and those that it mentions.
-fn watch(file: &Path, scene: &Scene) -> Watch {
-    Watch::new(std::iter::once(file).chain(scene.files.iter().map(PathBuf::as_path)))
-}
-
 impl Worker {
     pub fn new(device: Arc<dyn Device>, options: Options, latest: Arc<Latest>) -> Result<Worker> {
         let scene = Scene::load(&options.scene)?.with_overrides(&options.overrides)?;
@@ -145,7 +140,7 @@ impl Worker {
             old_view: true,
         };
         Ok(Worker {
-            watch: watch(&options.scene, &scene),
+            watch: Watch::new(files(&options, &scene)),
             rig: Rig::new(&scene),
             view: View::Picture,
             exposure: 0.0,
@@ -332,9 +327,9 @@ impl Worker {
     /// The scene file as it is now. The view stays, unless the file has moved the camera.
     fn reload(&mut self) -> Result<()> {
         let scene = Scene::load(&self.options.scene)?.with_overrides(&self.options.overrides)?;
+        self.watch.follow(files(&self.options, &scene));
         let moved = scene.camera != self.scene.camera;
         self.draw(scene)?;
-        self.watch = watch(&self.options.scene, &self.scene);
         if moved {
             self.rig = Rig::new(&self.scene);
         }
@@ -501,6 +496,11 @@ impl Worker {
         let none = self.view == View::Queues && self.options.settings.engine != EngineKind::TileQueue;
         none.then(|| "only the tile-queue engine has queues to show".into())
     }
+}
+
+/// What a scene is read from: its own file, and those that it names.
+fn files<'a>(options: &'a Options, scene: &'a Scene) -> impl Iterator<Item = &'a Path> {
+    std::iter::once(options.scene.as_path()).chain(scene.files.iter().map(PathBuf::as_path))
 }
 
 fn device_time(render: &Render) -> Duration {
