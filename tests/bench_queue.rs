@@ -128,6 +128,20 @@ fn e61_small_capacities_pass_every_item_once() {
     }
 }
 
+/// E61: lanes that leave with the only slot full keep the others waiting; that is their row's affair.
+#[test]
+fn e61_a_queue_that_hangs_costs_its_row_only() {
+    let folder = folder();
+    let args = "bench queue --device cpu --queues sfq-waiting,glfq --workload balanced --lanes 64 --capacity 1 --warmup 1 \
+                --interval 20 --runs 2 --quiet --json q.json";
+    let out = rayq(folder.path(), args);
+    let report = json(folder.path(), "q.json");
+    let count = |key: &str| report[key].as_array().map_or(0, Vec::len);
+    assert!(report["rows"].as_array().is_some_and(|rows| rows.iter().any(|r| r["queue"] == "glfq")), "{report}");
+    assert_eq!(count("rows") + count("hung"), 2, "{report}");
+    assert_eq!(out.status.code(), Some(if count("hung") > 0 { 3 } else { 0 }));
+}
+
 /// E63: capacities beyond what memory or numbers hold.
 #[test]
 fn e63_huge_capacities_are_refused_with_value_and_limit() {

@@ -211,14 +211,14 @@ fn fields_of_the_slow_path_may_wrap() {
     for start in ["0x1ffffff0", "0xfffffff0", "0x1ffffffffff0"] {
         for patience in [0, 1] {
             let case = Case::new(QueueKind::Gwfq, "tokens").capacity(2).patience(patience);
-            let counts = case.more(&format!("ops=5000 first_ticket={start}")).passes(&CHECKED);
+            let counts = case.more(&format!("ops=2000 first_ticket={start}")).passes(&CHECKED);
             assert!(counts.get("slow") > 0, "{}", counts.0);
         }
     }
-    // 16 bits of a request's number: each lane makes 2^17 requests.
+    // 16 bits of a request's number: the lane makes twice as many requests.
     let mut case = Case::new(QueueKind::Gwfq, "tokens").capacity(4).patience(0).more("ops=65600");
-    case.threads = 2;
-    assert!(case.passes(&PLAIN).get("slow") > 2 << 16);
+    case.threads = 1;
+    assert!(case.passes(&PLAIN).get("slow") > 1 << 17);
 }
 
 #[test]
