@@ -137,7 +137,10 @@ fn e61_a_queue_that_hangs_costs_its_row_only() {
     let out = rayq(folder.path(), args);
     let report = json(folder.path(), "q.json");
     let count = |key: &str| report[key].as_array().map_or(0, Vec::len);
-    assert!(report["rows"].as_array().is_some_and(|rows| rows.iter().any(|r| r["queue"] == "glfq")), "{report}");
+    assert!(
+        report["rows"].as_array().is_some_and(|rows| rows.iter().any(|r| r["queue"] == "glfq")),
+        "{report}"
+    );
     assert_eq!(count("rows") + count("hung"), 2, "{report}");
     assert_eq!(out.status.code(), Some(if count("hung") > 0 { 3 } else { 0 }));
 }
@@ -344,7 +347,10 @@ fn litmus_tests_hold_on_the_cpu() {
         let count = |form: &str, key: &str| test[form][key].as_u64().expect("a number");
         let seen = count("strong", "unseen") + count("strong", "ordered");
         assert!(seen >= 40000 && count("strong", "forbidden") == 0, "{test}");
-        assert!(count("strong", "ordered") > 0 && text.contains(test["test"].as_str().expect("a name")), "{test}");
+        assert!(
+            count("strong", "ordered") > 0 && text.contains(test["test"].as_str().expect("a name")),
+            "{test}"
+        );
     }
     let (text, code) = refusal("litmus --device cpu --lanes 3");
     assert!(text.contains("power of two") && code == 2, "{text}");

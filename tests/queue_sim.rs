@@ -207,40 +207,42 @@ fn others_hang_when_a_wave_stalls(kind: QueueKind) {
     assert!(hung > 0, "{kind} never hangs");
 }
 
-/// One of two lanes moves far more seldom than the other, which is always in its way. Gives the steps of the longest
+/// One of two lanes moves 200 times more seldom than the other, which is always in its way. Gives the steps of the longest
 /// operation, and their bound.
-fn starve_a_lane(kind: QueueKind, plant: Option<&'static str>, seed: u64) -> (u64, u64) {
-    // The other lane shall not be done before the starved one has taken more steps than it may.
-    let (odds, length) = if kind == QueueKind::Gwfq { (200, 30_000) } else { (100, 80_000) };
-    let queue = QueueOptions { pool_cells: Some(400_000), ..base(kind).queue };
-    let schedule = Schedule::Starve { wave: 0, odds };
+fn starve_a_lane(plant: Option<&'static str>, seed: u64) -> (u64, u64) {
     let campaign = Campaign {
         wave: 1,
         waves: 2,
         capacity: 4,
-        length,
-        slow_waves: u32::from(kind == QueueKind::Gwfq),
-        queue,
-        sim: Options { schedule, ..base(kind).sim },
+        // The other lane shall not be done before the starved one has taken more steps than it may.
+        length: 30_000,
+        slow_waves: 1,
+        sim: Options { schedule: Schedule::Starve { wave: 0, odds: 200 }, ..base(QueueKind::Gwfq).sim },
         plant,
-        ..base(kind)
+        ..base(QueueKind::Gwfq)
     };
-    let summary = campaign.run(seed..seed + 1).unwrap_or_else(|failure| panic!("{kind}: {failure}"));
-    println!("{kind:15} {:28} {summary}", format!("a starved lane, {}", plant.unwrap_or("helped")));
+    let summary = campaign.run(seed..seed + 1).unwrap_or_else(|failure| panic!("{failure}"));
+    println!(
+        "{:15} {:28} {summary}",
+        campaign.kind,
+        format!("a starved lane, {}", plant.unwrap_or("helped"))
+    );
     (summary.longest_operation, bound(&campaign))
 }
 
-/// The bound on steps rests on help: without it, the same schedule goes beyond.
-fn help_bounds_starved_operations(kind: QueueKind) {
+/// The bound on steps rests on help: without it, the same schedule goes beyond. (Such a schedule for G-WFQ-YMC is not
+/// known: there a lane gets a cell soon when others close theirs.)
+#[test]
+fn help_bounds_a_starved_operation_of_gwfq() {
     for seed in 0..2 {
-        let (longest, bound) = starve_a_lane(kind, None, seed);
-        assert!(longest <= bound, "{kind}: {longest} steps, {bound} allowed");
+        let (longest, bound) = starve_a_lane(None, seed);
+        assert!(longest <= bound, "{longest} steps, {bound} allowed");
     }
     let exceeds = |seed| {
-        let (longest, bound) = starve_a_lane(kind, Some("nobody_helps"), seed);
+        let (longest, bound) = starve_a_lane(Some("nobody_helps"), seed);
         longest > bound
     };
-    assert!((0..5).any(exceeds), "{kind}: the bound holds without help, so it says nothing");
+    assert!((0..5).any(exceeds), "the bound holds without help, so it says nothing");
 }
 
 /// Litmus tests under weak memory: the forms that queues rely on hold, and the weakened ones do not, be it by their
@@ -266,7 +268,10 @@ fn litmus_tests_hold_and_their_weakened_forms_fail() {
             Err(error) => error.to_string().contains("data race"),
         };
         let failed = (0..60).filter(fails).count();
-        println!("litmus {:15} {ordered} ordered; the weakened form fails in {failed} of 60 runs", test.name());
+        println!(
+            "litmus {:15} {ordered} ordered; the weakened form fails in {failed} of 60 runs",
+            test.name()
+        );
         assert!(ordered > 0 && failed > 0, "{}", test.name());
     }
 }
@@ -284,12 +289,8 @@ macro_rules! campaigns {
 campaigns! {
     glfq: Glfq { is_linearizable bears_weak_memory holds_payloads others_finish_when_a_wave_stalls }
     glfq_unbatched: GlfqUnbatched { is_linearizable bears_weak_memory others_finish_when_a_wave_stalls }
-    gwfq: Gwfq {
-        is_linearizable bears_weak_memory holds_payloads others_finish_when_a_wave_stalls help_bounds_starved_operations
-    }
-    gwfq_ymc: GwfqYmc {
-        is_linearizable bears_weak_memory others_finish_when_a_wave_stalls help_bounds_starved_operations
-    }
+    gwfq: Gwfq { is_linearizable bears_weak_memory holds_payloads others_finish_when_a_wave_stalls }
+    gwfq_ymc: GwfqYmc { is_linearizable bears_weak_memory others_finish_when_a_wave_stalls }
     sfq: Sfq { is_linearizable bears_weak_memory others_hang_when_a_wave_stalls }
     bwd: Bwd { is_linearizable bears_weak_memory others_hang_when_a_wave_stalls }
 }

@@ -193,8 +193,7 @@ fn one_lane_alone_sees_a_fifo_queue_at_every_small_capacity() {
 fn counters_and_fields_may_wrap() {
     // Just below 2^32 tickets (and SFQ's turn and G-WFQ's lap of capacity 2 and 4), 2^33 (SFQ's turn of capacity 4), the
     // end of G-LFQ's lap field, of a 45-bit count, of 64 bits.
-    let starts =
-        ["0xfffffff0", "0x1fffffff0", "0x7ffffffffffffff0", "0x1ffffffffff0", "0xfffffffffffffff0"];
+    let starts = ["0xfffffff0", "0x1fffffff0", "0x7ffffffffffffff0", "0x1ffffffffff0", "0xfffffffffffffff0"];
     for kind in [QueueKind::Glfq, QueueKind::Gwfq, QueueKind::Sfq, QueueKind::Bwd] {
         for start in starts {
             for capacity in [2, 4] {

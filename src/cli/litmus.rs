@@ -88,9 +88,10 @@ pub fn run(args: &Args) -> Result<()> {
     super::print(&format!("{}: {}; {each} instances of each form\n{}", info.id, info.name, head()))?;
     let mut report = Report { schema_version: 1, origin: Origin::here(), device: info, plan, tests: vec![] };
     let kept = Arc::clone(&json);
-    let guard = Watchdog::end_process(signals, args.timeout.map(|limit| start + limit), move |report: Report| {
-        report.write(&kept)
-    });
+    let guard =
+        Watchdog::end_process(signals, args.timeout.map(|limit| start + limit), move |report: Report| {
+            report.write(&kept)
+        });
     let end = args.test.iter().try_for_each(|&test| {
         let status = Status::new(args.quiet);
         status.show(test.name());

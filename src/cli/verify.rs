@@ -179,9 +179,10 @@ pub fn run(args: &Args) -> Result<()> {
     let plans = args.plans(&device)?;
     // A launch or a judge may take long: neither is waited for.
     let kept = Arc::clone(&json);
-    let guard = Watchdog::end_process(signals, args.timeout.map(|limit| start + limit), move |report: Report| {
-        report.write(&kept)
-    });
+    let guard =
+        Watchdog::end_process(signals, args.timeout.map(|limit| start + limit), move |report: Report| {
+            report.write(&kept)
+        });
     guard.keep(report.clone());
     let end = plans.iter().try_for_each(|plan| {
         let status = Status::new(args.quiet);

@@ -53,9 +53,6 @@ mutants! {
         "stale_note": "#define RQ_PLANT none" => "#define RQ_PLANT stale_note";
         "owner_says_empty": "#define RQ_PLANT none" => "#define RQ_PLANT owner_says_empty";
     }
-    "gwfq_ymc" in "queue/gwfq_ymc.h" {
-        "nobody_helps": "const bool fits = flag_of(state)" => "const bool fits = false && flag_of(state)";
-    }
     "gwfq_ymc" in "queue/order.h" {
         "missing_commit": "#define RQ_PLANT none" => "#define RQ_PLANT missing_commit";
         "relaxed_install": "#define RQ_PLANT none" => "#define RQ_PLANT relaxed_install";

@@ -52,8 +52,7 @@ impl SimDevice {
             compiler: "C++ compiler of the build".into(),
             ticks_per_second: STEPS_PER_SECOND,
         };
-        let state =
-            DeviceState {
+        let state = DeviceState {
             options,
             runner: None,
             report: Report::default(),

@@ -48,7 +48,7 @@ loom::thread_local! {
 const STACK_BYTES: usize = 256 << 10;
 
 /// Runs an execution of a model whose words are known so far; on a stack that is large enough.
-pub fn within(known: &Words, execution: impl FnOnce() + 'static) {
+pub fn within(known: &Words, execution: impl FnOnce() + Send + 'static) {
     KNOWN.set(known.clone());
     INCOMPLETE.set(false);
     TICKS.set(0);
