@@ -399,6 +399,32 @@ layout! {
         pub reserved: u32,
     }
 
+    /// A launch of a litmus test: kernels/probe/litmus.cpp.
+    pub struct LitmusParams {
+        /// First word of each instance: `rounds` stretches of as many as there are lanes.
+        pub x: Ptr<u64>,
+        /// Second word, likewise.
+        pub y: Ptr<u64>,
+        /// Four words an instance.
+        pub payload: Ptr<u64>,
+        /// What each part saw: two words an instance.
+        pub seen: Ptr<u32>,
+        /// Waves that have come, of all rounds so far.
+        pub arrived: Ptr<u32>,
+        /// Which test.
+        pub test: u32,
+        /// 1: without the orders that the test is about.
+        pub weakened: u32,
+        /// Instances that a lane owns.
+        pub rounds: u32,
+        /// Looks at a word that is not there yet.
+        pub looks: u32,
+        /// Looks of waves for each other before a round.
+        pub patience: u32,
+        /// Of the placements.
+        pub seed: u32,
+    }
+
     /// The megakernel's launch.
     pub struct MegakernelParams {
         /// The scene.

@@ -134,9 +134,51 @@ pub static PROBE: Program = Program {
     kernels: &["probe_tickets", "probe_cas", "probe_arithmetic"],
 };
 
+/// The platform's operations one by one, for checks of what compilers make of them.
+pub static OPERATIONS: Program = Program {
+    name: "operations",
+    file: "probe/operations.cpp",
+    axes: &[],
+    kernels: &[
+        "op_load_relaxed",
+        "op_load_acquire",
+        "op_store_relaxed",
+        "op_store_release",
+        "op_add_relaxed",
+        "op_add_acquire",
+        "op_add_release",
+        "op_add_acq_rel",
+        "op_or_acq_rel",
+        "op_and_acq_rel",
+        "op_max_acq_rel",
+        "op_exchange_acq_rel",
+        "op_cas_relaxed",
+        "op_cas_acquire",
+        "op_cas_release",
+        "op_cas_acq_rel",
+        "op_reduce_add",
+        "op_reduce_or",
+        "op_reduce_max",
+        "op_fence_acquire",
+        "op_fence_release",
+        "op_fence_acq_rel",
+        "op_fence_seq_cst",
+        "op_plain_load",
+        "op_plain_store",
+        "op_publish_payload",
+        "op_acquire_payload",
+        "op_tickets",
+    ],
+};
+/// Races that show what memory orders are worth on a device.
+pub static LITMUS: Program =
+    Program { name: "litmus", file: "probe/litmus.cpp", axes: &[], kernels: &["litmus"] };
+
 /// Every program.
 pub static PROGRAMS: &[&Program] = &[
     &PROBE,
+    &OPERATIONS,
+    &LITMUS,
     &MEGAKERNEL,
     &COMPACTION,
     &TILE_QUEUE,

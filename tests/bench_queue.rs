@@ -113,8 +113,10 @@ fn e60_lanes_need_not_fill_waves() {
 /// E61: the smallest capacities, and a fixed number of items.
 #[test]
 fn e61_small_capacities_pass_every_item_once() {
-    let (text, code) = refusal("bench queue --capacity 0");
-    assert!(text.contains("--capacity") && code == 2, "{text}");
+    for command in ["bench queue", "verify"] {
+        let (text, code) = refusal(&format!("{command} --device cpu --capacity 0"));
+        assert!(text.contains("--capacity 0: a queue holds at least 1 value") && code == 2, "{text}");
+    }
     for capacity in [1, 2, 3] {
         // Queues that block are slow where waiting lanes have no processor.
         for (threads, queues) in [(64, "glfq,gwfq,gwfq-ymc"), (2, "sfq-waiting,sfq,bwd")] {
@@ -124,6 +126,23 @@ fn e61_small_capacities_pass_every_item_once() {
             assert_eq!(good.count(), 3, "{text}");
         }
     }
+}
+
+/// E61: lanes that leave with the only slot full keep the others waiting; that is their row's affair.
+#[test]
+fn e61_a_queue_that_hangs_costs_its_row_only() {
+    let folder = folder();
+    let args = "bench queue --device cpu --queues sfq-waiting,glfq --workload balanced --lanes 64 --capacity 1 --warmup 1 \
+                --interval 20 --runs 2 --quiet --json q.json";
+    let out = rayq(folder.path(), args);
+    let report = json(folder.path(), "q.json");
+    let count = |key: &str| report[key].as_array().map_or(0, Vec::len);
+    assert!(
+        report["rows"].as_array().is_some_and(|rows| rows.iter().any(|r| r["queue"] == "glfq")),
+        "{report}"
+    );
+    assert_eq!(count("rows") + count("hung"), 2, "{report}");
+    assert_eq!(out.status.code(), Some(if count("hung") > 0 { 3 } else { 0 }));
 }
 
 /// E63: capacities beyond what memory or numbers hold.
@@ -289,6 +308,52 @@ fn a_wrong_history_fails_and_leaves_the_lines_that_show_it() {
     assert_eq!(window.lines().count(), 4, "{window}");
     let out = rayq(folder.path(), "verify --history w.jsonl --window again.jsonl");
     assert_eq!(out.status.code(), Some(3), "the window is wrong by itself");
+}
+
+/// A recording may take its 20 s, and a judge long: a signal ends both.
+#[test]
+#[cfg(unix)]
+fn a_signal_ends_a_verification_at_once() {
+    let folder = folder();
+    // Waiting lanes of one slot hand the processor around: this records until its time is up.
+    let args = "verify --device cpu --queue sfq-waiting --split balanced --lanes 64 --capacity 1 --ops 30000000 --quiet \
+                --json v.json";
+    for (signal, code) in [("-TERM", 143), ("-INT", 130)] {
+        let start = std::time::Instant::now();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_rayq"))
+            .current_dir(folder.path())
+            .args(args.split_whitespace())
+            .spawn()
+            .expect("it starts");
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        let kill = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill runs");
+        assert!(kill.success(), "it was still at work");
+        assert_eq!(child.wait().expect("it ends").code(), Some(code));
+        assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
+        assert_eq!(json(folder.path(), "v.json")["verdicts"].as_array().map(Vec::len), Some(0));
+    }
+}
+
+#[test]
+fn litmus_tests_hold_on_the_cpu() {
+    let folder = folder();
+    let out = rayq(folder.path(), "litmus --device cpu --lanes 4 --instances 40000 --json l.json");
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{text}{}", String::from_utf8_lossy(&out.stderr));
+    let report = json(folder.path(), "l.json");
+    let tests = report["tests"].as_array().expect("tests");
+    assert_eq!(tests.len(), 8);
+    for test in tests {
+        let count = |form: &str, key: &str| test[form][key].as_u64().expect("a number");
+        let seen = count("strong", "unseen") + count("strong", "ordered");
+        assert!(seen >= 40000 && count("strong", "forbidden") == 0, "{test}");
+        assert!(
+            count("strong", "ordered") > 0 && text.contains(test["test"].as_str().expect("a name")),
+            "{test}"
+        );
+    }
+    let (text, code) = refusal("litmus --device cpu --lanes 3");
+    assert!(text.contains("power of two") && code == 2, "{text}");
 }
 
 #[test]

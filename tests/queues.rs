@@ -30,8 +30,11 @@ fn compile(name: &str, flags: &[&str]) -> PathBuf {
     std::fs::create_dir_all(&folder).expect("the target folder is writable");
     std::fs::write(folder.join("layout.h"), rayq::layout::header()).expect("writable");
     let program = folder.join(name);
-    let compiler = std::env::var("CXX").unwrap_or_else(|_| "g++".into());
-    let output = Command::new(&compiler)
+    // Words, as make and cargo's cc take it: `ccache g++`, or a compiler with options.
+    let compiler = std::env::var("CXX").ok().filter(|words| !words.trim().is_empty()).unwrap_or("g++".into());
+    let mut words = compiler.split_whitespace();
+    let output = Command::new(words.next().expect("not empty"))
+        .args(words)
         .args(["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-DRQ_UNIT=test"])
         .args(["-DRQ_COUNTERS", "-Wno-unknown-pragmas", "-fno-omit-frame-pointer"])
         .args(flags)
@@ -188,8 +191,9 @@ fn one_lane_alone_sees_a_fifo_queue_at_every_small_capacity() {
 
 #[test]
 fn counters_and_fields_may_wrap() {
-    // Just below 2^32 tickets, just below the end of a slot's lap field, of a 45-bit count, of 64 bits.
-    let starts = ["0xfffffff0", "0x7ffffffffffffff0", "0x1ffffffffff0", "0xfffffffffffffff0"];
+    // Just below 2^32 tickets (and SFQ's turn and G-WFQ's lap of capacity 2 and 4), 2^33 (SFQ's turn of capacity 4), the
+    // end of G-LFQ's lap field, of a 45-bit count, of 64 bits.
+    let starts = ["0xfffffff0", "0x1fffffff0", "0x7ffffffffffffff0", "0x1ffffffffff0", "0xfffffffffffffff0"];
     for kind in [QueueKind::Glfq, QueueKind::Gwfq, QueueKind::Sfq, QueueKind::Bwd] {
         for start in starts {
             for capacity in [2, 4] {
@@ -198,6 +202,22 @@ fn counters_and_fields_may_wrap() {
             }
         }
     }
+}
+
+#[test]
+fn fields_of_the_slow_path_may_wrap() {
+    // 29 bits of a phase-2 count, a lap, the 45-bit count: all lanes slow, and helping each other.
+    for start in ["0x1ffffff0", "0xfffffff0", "0x1ffffffffff0"] {
+        for patience in [0, 1] {
+            let case = Case::new(QueueKind::Gwfq, "tokens").capacity(2).patience(patience);
+            let counts = case.more(&format!("ops=2000 first_ticket={start}")).passes(&CHECKED);
+            assert!(counts.get("slow") > 0, "{}", counts.0);
+        }
+    }
+    // 16 bits of a request's number: the lane makes twice as many requests.
+    let mut case = Case::new(QueueKind::Gwfq, "tokens").capacity(4).patience(0).more("ops=65600");
+    case.threads = 1;
+    assert!(case.passes(&PLAIN).get("slow") > 1 << 17);
 }
 
 #[test]

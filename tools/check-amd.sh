@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compiles every kernel for AMD architectures, without warnings, and looks at the machine code of the queues'
-# idioms. Needs no GPU, and no ROCm but for the last step.
+# idioms and of the platform's operations. Needs no GPU, and no ROCm but for the last step.
 #
 #   apt-get install --no-install-recommends clang-19 lld-19 libamdhip64-5
 #   tools/check-amd.sh [target/release/rayq]
@@ -46,6 +46,14 @@ for arch in gfx90a gfx942 gfx1030 gfx1100 gfx1201; do
     # A slot: one 64-bit compare-and-swap in global memory, not a loop of flat ones.
     expect 1 "$swap" "$arch" probe_cas
     expect 1 "_atomic_" "$arch" probe_cas
+    # Orders, where tools/operations.txt has a column: it is clang 19's code.
+    case $arch in
+        gfx90a | gfx942 | gfx1100)
+            compile "$arch" "$folder/units/operations.cpp" "$folder/operations.s" -S
+            [ "$("$clang" -dumpversion | cut -d. -f1)" != 19 ] ||
+                "$(dirname "$0")/check-operations.py" "$arch" "$folder/operations.s"
+            ;;
+    esac
     # Correctly rounded division ends in a fix-up.
     expect 1 "v_div_fixup_f32" "$arch" probe_arithmetic
     echo "$arch: $(ls "$folder"/units | wc -l) variants with $clang; atomics and division as expected"

@@ -57,7 +57,10 @@ constexpr int c11(Order o) {
          : o == Order::release ? __ATOMIC_RELEASE
          : o == Order::acq_rel ? __ATOMIC_ACQ_REL : __ATOMIC_SEQ_CST;
 }
-constexpr int c11_load(Order o) { return o == Order::relaxed ? __ATOMIC_RELAXED : __ATOMIC_ACQUIRE; }
+// Of a load, and of a compare-and-swap that fails: what releases only does not acquire.
+constexpr int c11_load(Order o) {
+    return o == Order::relaxed || o == Order::release ? __ATOMIC_RELAXED : __ATOMIC_ACQUIRE;
+}
 constexpr int c11_store(Order o) { return o == Order::relaxed ? __ATOMIC_RELAXED : __ATOMIC_RELEASE; }
 
 template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_load(const T *p) {

@@ -82,7 +82,10 @@ constexpr int c11(Order o) {
          : o == Order::release ? __ATOMIC_RELEASE
          : o == Order::acq_rel ? __ATOMIC_ACQ_REL : __ATOMIC_SEQ_CST;
 }
-constexpr int c11_load(Order o) { return o == Order::relaxed ? __ATOMIC_RELAXED : __ATOMIC_ACQUIRE; }
+// Of a load, and of a compare-and-swap that fails: what releases only does not acquire.
+constexpr int c11_load(Order o) {
+    return o == Order::relaxed || o == Order::release ? __ATOMIC_RELAXED : __ATOMIC_ACQUIRE;
+}
 constexpr int c11_store(Order o) { return o == Order::relaxed ? __ATOMIC_RELAXED : __ATOMIC_RELEASE; }
 #define RQ_SCOPE __HIP_MEMORY_SCOPE_AGENT
 
@@ -126,7 +129,13 @@ template <Order O> RQ_INLINE void fence() {
 }
 
 // Payload that a queue publishes: ordinary accesses, ordered by the queue's release and acquire.
-template <class T> RQ_INLINE T plain_load(const T *p) { return *p; }
+// An offset in a vector register keeps clang from loading a word that all lanes ask for by way of the scalar cache, which
+// no acquire empties.
+template <class T> RQ_INLINE T plain_load(const T *p) {
+    u32 zero = 0;
+    asm("" : "+v"(zero));
+    return p[zero];
+}
 template <class T> RQ_INLINE void plain_store(T *p, T v) { *p = v; }
 
 RQ_INLINE void spin_hint() { __builtin_amdgcn_s_sleep(1); }

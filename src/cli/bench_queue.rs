@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', default_values = ["256"], value_parser = value_parser!(u32).range(1..=512))]
     block: Vec<u32>,
     /// Values that the queue holds at least
-    #[arg(long, default_value_t = 65536, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 65536)]
     capacity: u64,
     /// Carry 64-bit payloads by two rings, instead of slot numbers by one
     #[arg(long)]
@@ -131,6 +131,17 @@ struct Report {
     /// What `mops` means.
     throughput: &'static str,
     rows: Vec<Row>,
+    /// Cases without a row: lanes waited for each other until their time was up.
+    hung: Vec<Hung>,
+}
+
+/// A case that came to a standstill.
+#[derive(Clone, Serialize)]
+struct Hung {
+    #[serde(flatten)]
+    case: Case,
+    lanes: u32,
+    why: String,
 }
 
 /// Where the report goes.
@@ -221,6 +232,9 @@ impl Args {
 
     /// Every case, sizes that the device decides on included. What cannot be is refused before anything runs.
     fn cases(&self, device: &Arc<dyn Device>) -> Result<Vec<Case>> {
+        if self.capacity == 0 {
+            return Err(Error::Input("--capacity 0: a queue holds at least 1 value".into()));
+        }
         if self.items.is_some() && (self.workload == Choice::Split || self.consumers.is_some()) {
             return Err(Error::Input("--items: goes with the balanced workload only".into()));
         }
@@ -306,6 +320,7 @@ pub fn run(args: &Args) -> Result<()> {
         plan: args.plan(),
         throughput: "(successful enqueues + successful dequeues) / measured interval, in millions a second",
         rows: vec![],
+        hung: vec![],
     };
     let watchdog = args.timeout.map(|limit| watch(start + limit, limit, &outputs));
     super::print(&head(&report))?;
@@ -323,13 +338,22 @@ pub fn run(args: &Args) -> Result<()> {
         let status = Status::new(args.quiet);
         status.show(&format!("{}, {}, {} lanes", case.queue, case.workload, case.workload.lanes()));
         let device = device_for(&device, case)?;
-        let row = measure(&device, case, report.plan, stop)?;
+        let measured = measure(&device, case, report.plan, stop)?;
         drop(status);
         if shown.replace((place(case.workload), case.block)) != Some((place(case.workload), case.block)) {
-            super::print(&title(&row))?;
+            super::print(&title(case))?;
         }
-        super::print(&line(&row))?;
-        report.rows.push(row);
+        let lanes = case.workload.lanes();
+        match measured {
+            Ok(row) => {
+                super::print(&line(&row))?;
+                report.rows.push(row);
+            }
+            Err(why) => {
+                super::print(&format!("{:16} {lanes:>7} hung: {why}\n", case.queue))?;
+                report.hung.push(Hung { case: case.clone(), lanes, why });
+            }
+        }
         if let Some(watchdog) = &watchdog {
             watchdog.keep(report.clone());
         }
@@ -337,7 +361,11 @@ pub fn run(args: &Args) -> Result<()> {
     });
     drop(watchdog);
     let written = outputs.write(&report);
-    end.and(written)
+    end.and(written)?;
+    match report.hung.len() {
+        0 => Ok(()),
+        n => Err(Error::Device(format!("{n} of {} cases hung; the others are reported", cases.len()))),
+    }
 }
 
 /// The CPU has as many workers as there are lanes: a lane is a thread.
@@ -403,13 +431,13 @@ fn head(report: &Report) -> String {
 }
 
 /// The head of a workload's table.
-fn title(row: &Row) -> String {
-    let form = if row.case.outer { "payloads in two rings" } else { "raw" };
+fn title(case: &Case) -> String {
+    let form = if case.outer { "payloads in two rings" } else { "raw" };
     let mut text = format!(
         "\n{}, capacity {}, blocks of {}, {form}\n{:16} {:>7} {:>10} {:>21} {:>9} {:>9} {:>9}",
-        row.case.workload,
-        row.real_capacity,
-        row.case.block,
+        case.workload,
+        case.capacity.max(case.queue.min_capacity()).next_power_of_two(),
+        case.block,
         "",
         "lanes",
         "M ops/s",
@@ -418,10 +446,10 @@ fn title(row: &Row) -> String {
         "full",
         "busy"
     );
-    if row.case.counters {
+    if case.counters {
         let _ = write!(text, " {:>9} {:>9} {:>9} {:>9} {:>9}", "retries", "spins", "slow", "helps", "cycles");
     }
-    if row.case.occupancy {
+    if case.occupancy {
         text += "  length, then when drained";
     }
     text + "\n"

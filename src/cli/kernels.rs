@@ -18,6 +18,9 @@ pub struct Args {
     /// Compile every variant for these architectures, such as cuda:sm_90 or hip:gfx90a; warnings fail too
     #[arg(long, value_name = "ARCH", num_args = 1..)]
     compile: Vec<String>,
+    /// With --compile: write the code of every variant here, VARIANT.ARCH.cubin and .ptx, or .co
+    #[arg(long, value_name = "DIR", requires = "compile")]
+    code: Option<PathBuf>,
     /// Compile the source on stdin with this hipRTC: what rayq asks of itself, as hipRTC may abort its process
     #[arg(long, hide = true, value_name = "LIBRARY")]
     hiprtc_child: Option<PathBuf>,
@@ -40,7 +43,7 @@ pub fn run(args: &Args) -> Result<()> {
         export(folder)?;
     }
     let targets = args.compile.iter().map(|t| Target::parse(t)).collect::<Result<Vec<_>>>()?;
-    let bad = targets.iter().map(|target| target.check()).sum::<Result<usize>>()?;
+    let bad = targets.iter().map(|target| target.check(args.code.as_deref())).sum::<Result<usize>>()?;
     match bad {
         0 => Ok(()),
         _ => Err(Error::Device(format!("{bad} kernel variants failed or gave warnings"))),
@@ -52,19 +55,21 @@ fn units() -> impl Iterator<Item = Unit> {
 }
 
 fn export(folder: &Path) -> Result<()> {
-    let write = |name: &str, text: &str| {
-        let path = folder.join(name);
-        let parent = path.parent().unwrap_or(folder);
-        let done = std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, text));
-        done.map_err(|e| Error::output(path, e))
-    };
     for (name, text) in KERNEL_SOURCES {
-        write(name, text)?;
+        write(folder, name, text.as_bytes())?;
     }
     for unit in units() {
-        write(&format!("units/{}.cpp", unit.name()), &wrapper(&unit))?;
+        write(folder, &format!("units/{}.cpp", unit.name()), wrapper(&unit).as_bytes())?;
     }
     Ok(())
+}
+
+/// Writes a file in `folder`, which is made if it is not there.
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+    let path = folder.join(name);
+    let parent = path.parent().unwrap_or(folder);
+    let done = std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, bytes));
+    done.map_err(|e| Error::output(path, e))
 }
 
 /// A compiler and the architecture it shall compile for.
@@ -101,19 +106,34 @@ impl Target {
         }
     }
 
+    fn write(&self, unit: &Unit, folder: &Path, code: &[u8], ptx: &[u8]) -> Result<()> {
+        let file = |arch: &str, kind| format!("{}.{arch}.{kind}", unit.name());
+        match self {
+            Target::Cuda(_, capability) => {
+                let arch = format!("sm_{capability}");
+                write(folder, &file(&arch, "cubin"), code)?;
+                write(folder, &file(&arch, "ptx"), ptx)
+            }
+            Target::Hip(_, arch) => write(folder, &file(arch, "co"), code),
+        }
+    }
+
     /// Compiles every variant; the number that failed or gave warnings.
-    fn check(&self) -> Result<usize> {
+    fn check(&self, folder: Option<&Path>) -> Result<usize> {
         super::print(&format!("{}\n", self.title()))?;
-        units().map(|unit| Ok(usize::from(!self.check_unit(&unit)?))).sum()
+        units().map(|unit| Ok(usize::from(!self.check_unit(&unit, folder)?))).sum()
     }
 
     /// Compiles one variant; whether that went without a word.
-    fn check_unit(&self, unit: &Unit) -> Result<bool> {
+    fn check_unit(&self, unit: &Unit, folder: Option<&Path>) -> Result<bool> {
         let start = Instant::now();
         let result = self.compile(unit);
         let seconds = start.elapsed().as_secs_f64();
         let (said, good) = match result {
-            Ok(Compiled { code, log }) => {
+            Ok(Compiled { code, ptx, log }) => {
+                if let Some(folder) = folder {
+                    self.write(unit, folder, &code, &ptx)?;
+                }
                 (format!("{:>8} bytes {seconds:>6.2} s\n{log}", code.len()), log.is_empty())
             }
             Err(why) => (format!("failed after {seconds:.2} s\n{why}"), false),

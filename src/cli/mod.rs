@@ -4,6 +4,7 @@ pub mod bench;
 pub mod bench_queue;
 pub mod devices;
 pub mod kernels;
+pub mod litmus;
 mod picture;
 pub mod preview;
 mod progress;
@@ -43,6 +44,8 @@ enum Command {
     Bench(bench::Command),
     /// Judge queues by histories: nothing lost, first in first out, linearizable
     Verify(Box<verify::Args>),
+    /// Run races that show what the memory orders under the queues are worth on a device
+    Litmus(litmus::Args),
     /// List the devices that kernels can run on, and why others cannot
     Devices(devices::Args),
     /// Export the kernels' source, or compile it for an architecture without a device
@@ -58,6 +61,7 @@ impl Cli {
             Command::Serve(args) => serve::run(args),
             Command::Bench(command) => bench::run(command),
             Command::Verify(args) => verify::run(&args),
+            Command::Litmus(args) => litmus::run(&args),
             Command::Devices(args) => devices::run(&args),
             Command::Kernels(args) => kernels::run(&args),
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The signals that this process has been sent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Signals {
     first: Arc<AtomicUsize>,
 }

@@ -1,7 +1,7 @@
 //! `rayq verify`: queues judged by what their operations did on a device.
 
 use super::progress::Status;
-use super::render::{GRACE, parse_seconds};
+use super::render::parse_seconds;
 use super::report::Origin;
 use super::signals::Signals;
 use super::watchdog::Watchdog;
@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(long, default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..=1 << 31))]
     ops: u64,
     /// Values that the queue holds at least
-    #[arg(long, default_value_t = 65536, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 65536)]
     capacity: u64,
     /// Carry payloads by two rings, instead of slot numbers by one: these can be full
     #[arg(long)]
@@ -95,7 +95,7 @@ fn parse_split(text: &str) -> std::result::Result<Split, String> {
 }
 
 /// The JSON form.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct Report {
     schema_version: u32,
     #[serde(flatten)]
@@ -105,7 +105,7 @@ struct Report {
 }
 
 /// What a history says of a queue.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct Verdict {
     queue: QueueKind,
     outer: bool,
@@ -125,7 +125,7 @@ struct Verdict {
     violation: Option<String>,
 }
 
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 struct Counts {
     enqueues: u64,
     dequeues: u64,
@@ -172,26 +172,30 @@ pub fn run(args: &Args) -> Result<()> {
         return judge_file(file, &args.window);
     }
     let signals = Signals::install()?;
-    let json = args.json.as_deref().map(Output::prepare).transpose()?;
-    let _watchdog = args.timeout.map(|limit| watch(start + limit));
+    let json = Arc::new(args.json.as_deref().map(Output::prepare).transpose()?);
     let device = super::open_device(&args.device, None, args.quiet)?;
     let mut report =
         Report { schema_version: 1, origin: Origin::here(), device: device.info().clone(), verdicts: vec![] };
-    let end = args.plans(&device)?.iter().try_for_each(|plan| {
-        if let Some(signal) = signals.received() {
-            return Err(Error::Interrupted(signal));
-        }
+    let plans = args.plans(&device)?;
+    // A launch or a judge may take long: neither is waited for.
+    let kept = Arc::clone(&json);
+    let guard =
+        Watchdog::end_process(signals, args.timeout.map(|limit| start + limit), move |report: Report| {
+            report.write(&kept)
+        });
+    guard.keep(report.clone());
+    let end = plans.iter().try_for_each(|plan| {
         let status = Status::new(args.quiet);
         status.show(&format!("{}, {}, {} lanes", plan.queue, plan.workload, plan.workload.lanes()));
         let verdict = verify(&device, plan, &args.window)?;
         drop(status);
         super::print(&verdict.to_string())?;
         report.verdicts.push(verdict);
+        guard.keep(report.clone());
         Ok(())
     });
-    if let Some(json) = json {
-        json.write((serde_json::to_string_pretty(&report).expect("plain data") + "\n").as_bytes())?;
-    }
+    drop(guard);
+    report.write(&json)?;
     end?;
     match report.verdicts.iter().filter(|v| v.violation.is_some()).count() {
         0 => Ok(()),
@@ -201,8 +205,18 @@ pub fn run(args: &Args) -> Result<()> {
     }
 }
 
+impl Report {
+    fn write(&self, json: &Option<Output>) -> Result<()> {
+        let text = || serde_json::to_string_pretty(self).expect("plain data") + "\n";
+        json.as_ref().map_or(Ok(()), |json| json.write(text().as_bytes()))
+    }
+}
+
 impl Args {
     fn plans(&self, device: &Arc<dyn Device>) -> Result<Vec<Plan>> {
+        if self.capacity == 0 {
+            return Err(Error::Input("--capacity 0: a queue holds at least 1 value".into()));
+        }
         let units = device.info().compute_units;
         let usual = vec![if device.is_wide() { 4096 } else { units.max(4) }];
         let mut plans = vec![];
@@ -343,16 +357,6 @@ fn judge_file(path: &Path, window: &Path) -> Result<()> {
             Err(Error::Device(format!("{name}: {violation}; {}", save(&part, window)?)))
         }
     }
-}
-
-/// Ends the command if it does not end soon after the deadline.
-fn watch(deadline: Instant) -> Watchdog<()> {
-    Watchdog::start(deadline + GRACE, move |_| {
-        let error = Error::Device("not finished within the time limit, or the device does not answer".into());
-        super::complain(&error);
-        // No destructors and no exit handlers: a driver's would wait for the kernel, too.
-        signal_hook::low_level::exit(error.exit_code().into());
-    })
 }
 
 impl Display for Verdict {

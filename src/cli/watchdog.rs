@@ -1,9 +1,14 @@
-//! The host's answer to a kernel that never comes back.
+//! The host's answer to a kernel that never comes back, or to a user who does not want to wait for it.
 
+use super::signals::Signals;
+use crate::error::{Error, Result};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Time between two looks for a reason to act.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Acts at a given time unless it is dropped before, with the last thing that it was given to keep.
 pub struct Watchdog<T> {
@@ -27,6 +32,48 @@ impl<T: Send + 'static> Watchdog<T> {
         Watchdog { _alive: alive, kept }
     }
 
+    /// Calls `act` with the error that `due` gives, on a thread of its own. It is asked every few milliseconds.
+    fn when(
+        due: impl Fn() -> Option<Error> + Send + 'static,
+        act: impl FnOnce(Error, Option<T>) + Send + 'static,
+    ) -> Watchdog<T> {
+        let (alive, gone) = channel();
+        let kept = Arc::new(Mutex::new(None));
+        let keeper = Arc::clone(&kept);
+        thread::spawn(move || {
+            while gone.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                if let Some(error) = due() {
+                    return act(error, keeper.lock().unwrap_or_else(PoisonError::into_inner).take());
+                }
+            }
+        });
+        Watchdog { _alive: alive, kept }
+    }
+
+    /// Ends the process on a signal or at the deadline, whatever it is at; before that, `save` writes what was kept
+    /// last.
+    pub fn end_process(
+        signals: Signals,
+        deadline: Option<Instant>,
+        save: impl FnOnce(T) -> Result<()> + Send + 'static,
+    ) -> Watchdog<T> {
+        let due = move || match signals.received() {
+            Some(signal) => Some(Error::Interrupted(signal)),
+            None if deadline.is_some_and(|time| Instant::now() >= time) => {
+                Some(Error::Device("not finished within the time limit; what was finished is kept".into()))
+            }
+            None => None,
+        };
+        Watchdog::when(due, |error, kept| {
+            if let Some(Err(error)) = kept.map(save) {
+                super::complain(&error);
+            }
+            super::complain(&error);
+            // No destructors and no exit handlers: a driver's would wait for the kernel, too.
+            signal_hook::low_level::exit(error.exit_code().into());
+        })
+    }
+
     /// Keeps this in place of what was kept before.
     pub fn keep(&self, thing: T) {
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(thing);
@@ -36,7 +83,6 @@ impl<T: Send + 'static> Watchdog<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn acts_with_what_it_kept_last() {

@@ -94,7 +94,7 @@ impl HipRtc {
         let output = child.wait_with_output().map_err(|e| fail(e.to_string()))?;
         let log = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         match (output.status.code(), written) {
-            (Some(0), Some(Ok(()))) => Ok(Compiled { code: output.stdout, log }),
+            (Some(0), Some(Ok(()))) => Ok(Compiled { code: output.stdout, ptx: vec![], log }),
             (Some(_), _) => Err(fail(format!("{}: {log}", unit.name()))),
             (None, _) => Err(fail(format!(
                 "{}: the compiler aborted ({}): it may not know this architecture; install a newer ROCm. {log}",

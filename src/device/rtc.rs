@@ -42,6 +42,8 @@ pub fn stamp(path: &Path) -> String {
 pub struct Compiled {
     /// CUBIN or PTX, or an AMD code object.
     pub code: Vec<u8>,
+    /// PTX, where there is such a thing.
+    pub ptx: Vec<u8>,
     /// What it said: empty when it had nothing to warn of.
     pub log: String,
 }
@@ -199,12 +201,10 @@ impl Rtc {
             let log = String::from_utf8_lossy(&log).trim_end_matches(['\0', '\n']).trim().to_owned();
             self.check(name, status).map_err(|e| Error::Device(format!("{e}\n{log}")))?;
             let code = self.read(name, program, self.code)?;
+            let ptx = self.ptx.map_or(Ok(vec![]), |ptx| self.read(name, program, ptx))?;
             // PTX was asked for if there is no CUBIN.
-            let code = match self.ptx {
-                Some(ptx) if code.is_empty() => self.read(name, program, ptx)?,
-                _ => code,
-            };
-            Ok(Compiled { code, log })
+            let code = if code.is_empty() { ptx.clone() } else { code };
+            Ok(Compiled { code, ptx, log })
         });
         // SAFETY: made above, used no more.
         unsafe { (self.destroy)(&mut program) };

@@ -18,6 +18,10 @@ pub enum Roles {
     Split,
     /// Every lane does anything at any time, or nothing.
     Random,
+    /// Nobody dequeues.
+    Producers,
+    /// Nobody enqueues.
+    Consumers,
 }
 
 /// A family of runs: one for each seed.
@@ -120,6 +124,8 @@ impl Campaign {
             let enqueues = match self.roles {
                 Roles::Balanced => turn.is_multiple_of(2),
                 Roles::Split => lane / self.wave < self.waves / 2,
+                Roles::Producers => true,
+                Roles::Consumers => false,
                 Roles::Random => match rng.below(8) {
                     0 => return None,
                     n => n.is_multiple_of(2),

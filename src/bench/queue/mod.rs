@@ -190,7 +190,11 @@ struct Bench<'a> {
     clock: Buffer<u64>,
 }
 
-/// Measures a case: a run that is reported apart, then those that count. `stop` is asked between them.
+/// A result, or why lanes were still waiting for each other when their time was up.
+pub type MayHang<T> = std::result::Result<T, String>;
+
+/// Measures a case: a run that is reported apart, then those that count. `stop` is asked between them. The inner error
+/// says how a queue that blocks came to a standstill.
 ///
 /// # Errors
 /// A case that cannot be, a device that fails, books that do not balance.
@@ -199,17 +203,20 @@ pub fn measure(
     case: &Case,
     plan: Plan,
     stop: impl Fn() -> Result<()>,
-) -> Result<Row> {
+) -> Result<MayHang<Row>> {
     let compiled = device.compile_time();
     let bench = Bench::new(device, case, plan)?;
     let compile_seconds = (device.compile_time() - compiled).as_secs_f64();
-    let warmup_run = bench.run()?;
     let mut runs = vec![];
-    for _ in 0..plan.runs {
+    for _ in 0..=plan.runs {
         stop()?;
-        runs.push(bench.run()?);
+        match bench.run()? {
+            Ok(run) => runs.push(run),
+            Err(why) => return Ok(Err(why)),
+        }
     }
-    Ok(Row {
+    let warmup_run = runs.remove(0);
+    Ok(Ok(Row {
         case: case.clone(),
         real_capacity: bench.layout.capacity(),
         lanes: case.workload.lanes(),
@@ -223,7 +230,7 @@ pub fn measure(
         warmup_run,
         runs,
         compile_seconds,
-    })
+    }))
 }
 
 /// The kernels' shape for so many lanes' waves, all of which have to be on the device at once: their lanes wait
@@ -347,7 +354,7 @@ impl<'a> Bench<'a> {
     }
 
     /// A launch, its drain and its books.
-    fn run(&self) -> Result<Run> {
+    fn run(&self) -> Result<MayHang<Run>> {
         self.lane_records.zero()?;
         self.records.zero()?;
         self.out.zero()?;
@@ -369,9 +376,12 @@ impl<'a> Bench<'a> {
         }
         let lanes = self.records.to_vec()?;
         let drained = self.drained.to_vec()?;
-        let books = books::check(self, &lanes, &drained)?;
+        let books = match books::check(self, &lanes, &drained)? {
+            Ok(books) => books,
+            Err(why) => return Ok(Err(why)),
+        };
         let whole_launch = self.device.elapsed(&begin, &end)?;
-        self.figures(&lanes, &drained, books, whole_launch)
+        self.figures(&lanes, &drained, books, whole_launch).map(Ok)
     }
 
     fn figures(

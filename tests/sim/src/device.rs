@@ -3,7 +3,7 @@
 use crate::callbacks::TABLE;
 use crate::launch::{Failure, Grid, run};
 use crate::options::{Options, Report};
-use crate::platform;
+use crate::platform::{self, SimEntry};
 use rayq::device::host::{HostMemory, aligned};
 use rayq::device::{Device, DeviceInfo, Kernel, Mark, Shape};
 use rayq::error::{Error, Result};
@@ -22,8 +22,12 @@ pub struct SimDevice {
     state: Mutex<DeviceState>,
 }
 
+/// Another way to run the lanes of a launch, each a wave and a block of its own: entry point, parameters, lanes.
+pub type Runner = fn(SimEntry, *const u8, u32);
+
 struct DeviceState {
     options: Options,
+    runner: Option<Runner>,
     report: Report,
     steps: u64,
 }
@@ -44,7 +48,7 @@ impl SimDevice {
             compiler: "C++ compiler of the build".into(),
             ticks_per_second: STEPS_PER_SECOND,
         };
-        let state = DeviceState { options, report: Report::default(), steps: 0 };
+        let state = DeviceState { options, runner: None, report: Report::default(), steps: 0 };
         SimDevice { info, memory: HostMemory::default(), state: Mutex::new(state) }
     }
 
@@ -55,6 +59,12 @@ impl SimDevice {
     /// How the next launches run.
     pub fn set_options(&self, options: Options) {
         self.state().options = options;
+    }
+
+    /// Who runs the lanes of the next launches, instead of the simulator; only for waves of one lane.
+    pub fn set_runner(&self, runner: Option<Runner>) {
+        assert!(self.info.wave_size == 1, "a runner knows no waves");
+        self.state().runner = runner;
     }
 
     /// What the last launch did. Undefined parts are zero if it failed.
@@ -136,10 +146,14 @@ impl Device for SimDevice {
         }
         let params = aligned(params);
         let Shape { blocks, threads, shared } = shape;
-        let (options, ticks) = {
+        let (options, ticks, runner) = {
             let state = self.state();
-            (state.options, state.steps)
+            (state.options, state.steps, state.runner)
         };
+        if let Some(runner) = runner {
+            runner(entry, params.as_ptr().cast(), blocks * threads);
+            return Ok(());
+        }
         let grid = Grid { blocks, threads, shared, wave_size, ticks };
         // SAFETY: sets this thread's own pointer to a static.
         unsafe { platform::rq_sim_use(&TABLE) };

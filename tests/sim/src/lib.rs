@@ -19,7 +19,7 @@ mod weak;
 #[cfg(test)]
 mod tests;
 
-pub use device::SimDevice;
+pub use device::{Runner, SimDevice};
 pub use memory::MemoryModel;
 pub use options::{Model, Options, Report, Schedule, Stall};
 pub use rng::Rng;

@@ -1,0 +1,179 @@
+//! `rayq litmus`: what the memory orders under the queues are worth on a device.
+
+use super::progress::Status;
+use super::render::parse_seconds;
+use super::report::Origin;
+use super::signals::Signals;
+use super::watchdog::Watchdog;
+use crate::bench::litmus::{Counts, Plan, Test, run as race};
+use crate::device::{self, Device, DeviceInfo};
+use crate::error::{Error, Result};
+use crate::film::Output;
+use clap::value_parser;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Arguments of `rayq litmus`.
+///
+/// Each test runs in the form in which queues rely on it, where its forbidden outcome must not be seen, and in a weakened
+/// form without the orders in question, which may show it: a device on which it does not is not shown to need them.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Tests
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Test::ALL)]
+    test: Vec<Test>,
+    /// Instances of each form of each test, at least
+    #[arg(long, value_parser = value_parser!(u64).range(1..=1 << 32))]
+    instances: Option<u64>,
+    /// Lanes, a power of two; by default 32768, or on the CPU a few a processor
+    #[arg(long, value_parser = value_parser!(u32).range(2..=1 << 20))]
+    lanes: Option<u32>,
+    /// Lanes of a block, a power of two
+    #[arg(long, default_value_t = 256, value_parser = value_parser!(u32).range(1..=256))]
+    block: u32,
+    /// Chooses the placements
+    #[arg(long, default_value_t = 1)]
+    seed: u32,
+    /// Where to run: auto, cpu, cuda, cuda:N, hip or hip:N
+    #[arg(long, default_value = "auto")]
+    device: String,
+    /// Write the counts as JSON, too
+    #[arg(long, value_name = "FILE.json")]
+    json: Option<PathBuf>,
+    /// End after this time, exit code 3
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    timeout: Option<Duration>,
+    /// No progress
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// The JSON form.
+#[derive(Clone, Serialize)]
+struct Report {
+    schema_version: u32,
+    #[serde(flatten)]
+    origin: Origin,
+    device: DeviceInfo,
+    plan: Plan,
+    tests: Vec<Row>,
+}
+
+/// A line of the table.
+#[derive(Clone, Serialize)]
+struct Row {
+    test: Test,
+    relied_on_by: &'static str,
+    strong: Counts,
+    weakened: Counts,
+}
+
+/// Instances of a launch on a wide device and on the CPU: some tens of megabytes, some milliseconds.
+const INSTANCES_WIDE: u32 = 1 << 19;
+const INSTANCES_NARROW: u32 = 1 << 14;
+/// Looks of waves for each other before a round: about as long as the round.
+const PATIENCE_WIDE: u32 = 256;
+const PATIENCE_NARROW: u32 = 16;
+
+/// Runs the tests and reports.
+pub fn run(args: &Args) -> Result<()> {
+    let start = Instant::now();
+    let signals = Signals::install()?;
+    let json = Arc::new(args.json.as_deref().map(Output::prepare).transpose()?);
+    let (device, plan) = args.plan()?;
+    let info = device.info().clone();
+    let each = u64::from(plan.lanes) * u64::from(plan.rounds) * u64::from(plan.launches);
+    super::print(&format!("{}: {}; {each} instances of each form\n{}", info.id, info.name, head()))?;
+    let mut report = Report { schema_version: 1, origin: Origin::here(), device: info, plan, tests: vec![] };
+    let kept = Arc::clone(&json);
+    let guard =
+        Watchdog::end_process(signals, args.timeout.map(|limit| start + limit), move |report: Report| {
+            report.write(&kept)
+        });
+    let end = args.test.iter().try_for_each(|&test| {
+        let status = Status::new(args.quiet);
+        status.show(test.name());
+        let strong = race(&device, test, false, plan)?;
+        let weakened = race(&device, test, true, plan)?;
+        drop(status);
+        let row = Row { test, relied_on_by: test.relied_on_by(), strong, weakened };
+        super::print(&line(&row))?;
+        report.tests.push(row);
+        guard.keep(report.clone());
+        Ok(())
+    });
+    drop(guard);
+    report.write(&json)?;
+    end?;
+    report.verdict()
+}
+
+impl Report {
+    fn write(&self, json: &Option<Output>) -> Result<()> {
+        let text = || serde_json::to_string_pretty(self).expect("plain data") + "\n";
+        json.as_ref().map_or(Ok(()), |json| json.write(text().as_bytes()))
+    }
+
+    fn verdict(&self) -> Result<()> {
+        let broken: Vec<_> =
+            self.tests.iter().filter(|t| t.strong.forbidden > 0).map(|t| t.test.name()).collect();
+        if broken.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Device(format!(
+            "{}: orders that queues rely on do not hold: {}",
+            self.device.id,
+            broken.join(", ")
+        )))
+    }
+}
+
+impl Args {
+    /// The device, and sizes for it. On the CPU a lane is a thread, and a block is a lane.
+    fn plan(&self) -> Result<(Arc<dyn Device>, Plan)> {
+        let device = super::open_device(&self.device, None, self.quiet)?;
+        let wide = device.is_wide();
+        let usual = if wide { 1 << 15 } else { (2 * device.info().compute_units).next_power_of_two().max(2) };
+        let lanes = self.lanes.unwrap_or(usual);
+        let device = match wide {
+            true => device,
+            false if lanes <= 1024 => device::select::open(&device.info().id, Some(lanes as usize))?,
+            false => {
+                return Err(Error::Input(format!(
+                    "--lanes {lanes}: on the CPU a lane is a thread, and 1024 are the most; choose fewer"
+                )));
+            }
+        };
+        let (launch, patience) =
+            if wide { (INSTANCES_WIDE, PATIENCE_WIDE) } else { (INSTANCES_NARROW, PATIENCE_NARROW) };
+        let rounds = (launch / lanes).max(1);
+        let all = self.instances.unwrap_or(if wide { 1 << 23 } else { 1 << 17 });
+        let launches = all.div_ceil(u64::from(lanes) * u64::from(rounds)) as u32;
+        let block = if wide { self.block } else { 1 };
+        Ok((device, Plan { lanes, block, rounds, launches, patience, seed: self.seed }))
+    }
+}
+
+fn head() -> String {
+    format!(
+        "{:15} {:>12} {:>12} {:>10}   {:>12} {:>10}\n",
+        "", "not seen", "in order", "forbidden", "weakened:", "forbidden"
+    )
+}
+
+fn line(row: &Row) -> String {
+    let Row { strong, weakened, .. } = row;
+    let control = if weakened.forbidden > 0 { "fails" } else { "not shown to fail here" };
+    format!(
+        "{:15} {:>12} {:>12} {:>10}   {:>12} {:>10} {control}; {}\n",
+        row.test.name(),
+        strong.unseen,
+        strong.ordered,
+        strong.forbidden,
+        "",
+        weakened.forbidden,
+        row.relied_on_by
+    )
+}
