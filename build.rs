@@ -26,12 +26,13 @@ fn main() {
 
     let x86 = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|a| a == "x86_64");
     let builds: &[_] = if x86 { &[BASELINE, X86_64_V3] } else { &[BASELINE] };
-    let units: Vec<_> = programs::PROGRAMS.iter().flat_map(|p| p.units()).collect();
-    for (isa, flags) in builds.iter().filter(|b| b.0 == "base" || !units.is_empty()) {
+    let mut compiled = vec![];
+    for (isa, flags) in builds {
+        let units = units_for(isa);
         compile_cpu(&out, isa, flags, &units);
+        compiled.push((*isa, units));
     }
-    let names: Vec<_> = builds.iter().map(|b| b.0).collect();
-    fs::write(out.join("cpu_kernels.rs"), cpu_table(&names, &units)).expect("OUT_DIR is writable");
+    fs::write(out.join("cpu_kernels.rs"), cpu_table(&compiled)).expect("OUT_DIR is writable");
     println!(
         "cargo::rustc-env=RAYQ_COMMIT={}",
         git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or("unknown".into())
@@ -40,6 +41,12 @@ fn main() {
     if let Some(head) = git(&["rev-parse", "--git-path", "HEAD"]).filter(|head| Path::new(head).exists()) {
         println!("cargo::rerun-if-changed={head}");
     }
+}
+
+/// What a build has: all that is for speed, and the baseline the rest, too.
+fn units_for(isa: &str) -> Vec<programs::Unit> {
+    let counted = if isa == BASELINE.0 { programs::COUNTED_PROGRAMS } else { &[] };
+    programs::PROGRAMS.iter().chain(counted).flat_map(|p| p.units()).collect()
 }
 
 /// What git says in one line; nothing without git or outside a repository.
@@ -107,10 +114,10 @@ fn compile_cpu(out: &Path, isa: &str, flags: &[&str], units: &[programs::Unit]) 
 }
 
 /// The text of cpu_kernels.rs: declarations, and a table of (isa, unit, kernel, function).
-fn cpu_table(isas: &[&str], units: &[programs::Unit]) -> String {
+fn cpu_table(builds: &[(&str, Vec<programs::Unit>)]) -> String {
     let mut declarations = String::from("unsafe extern \"C\" {\n");
     let mut table = String::from("static CPU_KERNELS: &[(&str, &str, &str, CpuEntry)] = &[\n");
-    for isa in isas {
+    for (isa, units) in builds {
         for unit in units {
             for kernel in unit.program.kernels {
                 let symbol = format!("rq_{isa}_{}_{kernel}", unit.name());

@@ -299,6 +299,24 @@ layout! {
         pub reserved: u32,
     }
 
+    /// A launch of one of the kernels of kernels/bench/limits.cpp; each uses a part of this.
+    pub struct LimitParams {
+        /// `length` quads to copy.
+        pub source: Ptr<Quad>,
+        /// Where they go.
+        pub target: Ptr<Quad>,
+        /// Words to add to or to swap.
+        pub words: Ptr<u64>,
+        /// A number for each lane.
+        pub values: Ptr<f32>,
+        /// Quads to copy, or words to swap.
+        pub length: u64,
+        /// How often each lane does it.
+        pub rounds: u32,
+        /// Factor of the multiply-adds.
+        pub factor: f32,
+    }
+
     /// The megakernel's launch.
     pub struct MegakernelParams {
         /// The scene.

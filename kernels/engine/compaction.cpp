@@ -10,6 +10,7 @@ constexpr u32 stretch = 256;
 
 // Every chunk of the batch becomes 32 rays; places without a pixel, or whose pixel has the sample, stay empty.
 RQ_KERNEL(generate, CompactionParams) {
+    count_begin();
     const u64 places = p.chunks * chunk_lanes;
     const Items items = my_items(places);
     if (global_thread() == 0) *p.count = (u32)places;
@@ -19,13 +20,16 @@ RQ_KERNEL(generate, CompactionParams) {
         if (pixel != no_pixel && p.film.counts[pixel] != p.sample) pixel = no_pixel;
         if (pixel != no_pixel) store_path(p.rays, i, primary_path(p.scene, place, p.sample));
         p.rays.pixel[i] = pixel;
+        count_bytes(8);
     }
+    flush_effort(p.counters);
 }
 
 // Traces the ray in place `i`. Returns whether it goes on; if not, its sample is in the film.
 template <class S>
 RQ_INLINE bool trace_one(const CompactionParams &p, const S &scene, u64 i, Path &path, u32 &pixel, RayTally &tally) {
     pixel = p.rays.pixel[i];
+    count_bytes(4);
     if (pixel == no_pixel) return false;
     path = load_path(p.rays, i);
     if (p.scene.max_depth > 0 && step(scene, path, pixel, tally)) return true;
@@ -34,6 +38,7 @@ RQ_INLINE bool trace_one(const CompactionParams &p, const S &scene, u64 i, Path 
 }
 
 RQ_KERNEL_BOUNDS(trace_append, CompactionParams, 256, RQ_TRACE_BLOCKS) {
+    count_begin();
     with_scene(p.scene, [&](const auto &scene) {
         RayTally tally{};
         const u64 n = *p.count;
@@ -51,6 +56,7 @@ RQ_KERNEL_BOUNDS(trace_append, CompactionParams, 256, RQ_TRACE_BLOCKS) {
             if (goes_on) {
                 store_path(p.next, place, path);
                 p.next.pixel[place] = pixel;
+                count_bytes(4);
             }
         }
         flush(p.counters, tally);
@@ -58,6 +64,7 @@ RQ_KERNEL_BOUNDS(trace_append, CompactionParams, 256, RQ_TRACE_BLOCKS) {
 }
 
 RQ_KERNEL_BOUNDS(trace_flag, CompactionParams, 256, RQ_TRACE_BLOCKS) {
+    count_begin();
     with_scene(p.scene, [&](const auto &scene) {
         RayTally tally{};
         const u64 n = *p.count;
@@ -71,6 +78,7 @@ RQ_KERNEL_BOUNDS(trace_flag, CompactionParams, 256, RQ_TRACE_BLOCKS) {
                 const bool goes_on = i < n && trace_one(p, scene, i, path, pixel, tally);
                 if (goes_on) store_path(p.rays, i, path);
                 if (i < n) p.flags[i] = goes_on;
+                count_bytes(1);
                 survivors += count_lanes(wave_ballot(goes_on));
             }
             if (wave_lane() == 0) p.sums[s] = survivors;
@@ -105,6 +113,7 @@ RQ_KERNEL_BOUNDS(scan_sums, CompactionParams, 1024, 1) {
 }
 
 RQ_KERNEL(scatter, CompactionParams) {
+    count_begin();
     const u64 n = *p.count;
     const Items stretches = my_wave_numbers((n + stretch - 1) / stretch);
     for (u64 s = stretches.first; s < stretches.end; s += stretches.step) {
@@ -118,9 +127,11 @@ RQ_KERNEL(scatter, CompactionParams) {
                 store_path(p.next, to, load_path(p.rays, i));
                 p.next.pixel[to] = p.rays.pixel[i];
             }
+            count_bytes(goes_on ? 9 : 1);
             place += count_lanes(survivors);
         }
     }
+    flush_effort(p.counters);
 }
 
 }  // namespace rq

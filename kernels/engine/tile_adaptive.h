@@ -148,6 +148,7 @@ template <class QueueLane> RQ_INLINE void park(const TileParams &p, QueueLane &l
 }
 
 RQ_KERNEL_BOUNDS(adaptive_trace, TileParams, 256, RQ_TRACE_BLOCKS) {
+    count_begin();
     with_scene(p.scene, [&](const auto &scene) {
         RayTally tally{};
         auto lane = TheQueue::lane(p.space, global_thread());

@@ -8,6 +8,7 @@ namespace rq {
 // The next sample of every pixel that lacks one, into its slot. The numbers of slots without work are in the
 // queue all the same and drop out when they are drawn.
 RQ_KERNEL(paper_generate, TileParams) {
+    count_begin();
     const Items slots = my_items(tile_count(p) * p.tile_slots);
     for (u64 i = slots.first; i < slots.end; i += slots.step) {
         const Place place = slot_place(p, (u32)(i / p.tile_slots), (u32)(i % p.tile_slots));
@@ -15,7 +16,9 @@ RQ_KERNEL(paper_generate, TileParams) {
         const u32 sample = pixel == no_pixel ? p.samples : p.film.counts[pixel];
         if (sample < p.samples) store_slot(p, i, primary_path(p.scene, place, sample));
         else clear_slot(p, i);
+        count_bytes(4);
     }
+    flush_effort(p.counters);
 }
 
 // Traces the path in a slot by one step. Returns whether the slot has a ray to enqueue again.
@@ -34,6 +37,7 @@ RQ_INLINE bool advance(const TileParams &p, const S &scene, u64 slot, Place plac
 // A ray that its queue will not take (a pool that is used up) stays with its lane, which goes on with it; at the
 // end of a slice the host finds it in its slot.
 RQ_KERNEL_BOUNDS(paper_trace, TileParams, 256, RQ_TRACE_BLOCKS) {
+    count_begin();
     with_scene(p.scene, [&](const auto &scene) {
         RayTally tally{};
         auto lane = TheQueue::lane(p.space, global_thread());

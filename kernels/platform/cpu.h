@@ -46,6 +46,7 @@ RQ_INLINE constexpr u32 wave_size() { return 1; }
 RQ_INLINE u32 wave_lane() { return 0; }
 RQ_INLINE LaneMask wave_ballot(bool p) { return p ? 1 : 0; }
 RQ_INLINE u32 wave_rank(LaneMask) { return 0; }
+RQ_INLINE LaneMask active_lanes() { return 1; }
 template <class T> RQ_INLINE T wave_broadcast(T v, u32) { return v; }
 template <class T> RQ_INLINE T wave_exchange(T v, u32) { return v; }
 RQ_INLINE void wave_sync() {}
@@ -109,6 +110,7 @@ RQ_INLINE void spin_hint() {
 RQ_INLINE u64 device_ticks() { return rq_cpu_ticks(); }
 RQ_INLINE u64 device_cycles() { return rq_cpu_ticks(); }  // nanoseconds: cores have no common name for cycles
 RQ_INLINE void block_barrier() {}
+RQ_INLINE u64 on_chip_cas(u64 *p, u64 expected, u64 desired) { return atomic_cas(p, expected, desired); }
 template <class T> RQ_INLINE T *shared_memory() { return static_cast<T *>(rq_cpu_place.shared); }
 
 RQ_INLINE Float4 load_constant(const Float4 *p) { return *p; }

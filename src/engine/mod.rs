@@ -12,7 +12,7 @@ mod ray_count;
 mod target;
 mod tile_queue;
 
-pub use counters::Counts;
+pub use counters::{Counts, Effort};
 pub use target::Target;
 
 use crate::device::{Device, Mark};
@@ -76,6 +76,9 @@ pub struct Settings {
     pub patience: Option<u32>,
     /// Operations of a wait-free queue between two looks at a peer; `None`: the kind's default.
     pub help_delay: Option<u32>,
+    /// Whether kernels count their [`Effort`], which costs time.
+    #[serde(skip)]
+    pub counted: bool,
 }
 
 impl Default for Settings {
@@ -90,6 +93,7 @@ impl Default for Settings {
             slice: Some(Duration::from_millis(50)),
             patience: None,
             help_delay: None,
+            counted: false,
         }
     }
 }
@@ -112,6 +116,8 @@ pub struct Progress {
 pub struct Statistics {
     /// What launches counted.
     pub counts: Counts,
+    /// What they counted if the settings asked for it.
+    pub effort: Effort,
     /// Compiling kernels, or loading them from the cache.
     pub compile: Duration,
     /// Uploading the scene and taking memory.
@@ -163,10 +169,24 @@ pub(crate) trait Engine: Send {
         Ok(())
     }
 
+    /// What it takes of the device's memory beside scene and film.
+    fn memory(&self) -> EngineMemory {
+        EngineMemory::default()
+    }
+
     /// How full the queues are; `None` for engines without any.
     fn occupancy(&self) -> Result<Option<Occupancy>> {
         Ok(None)
     }
+}
+
+/// Bytes of device memory that an engine takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct EngineMemory {
+    /// Rays.
+    pub payload: u64,
+    /// Queues, or counts and flags.
+    pub scheduling: u64,
 }
 
 /// How many rays wait in each tile's queue between two slices.
@@ -185,8 +205,8 @@ pub struct Occupancy {
 /// Memory and kernels of the engine that `settings` ask for. It adds to what the film already has.
 fn engine(target: &Target, settings: &Settings) -> Result<Box<dyn Engine>> {
     Ok(match settings.engine {
-        EngineKind::Megakernel => Box::new(megakernel::Megakernel::new(target)?),
-        EngineKind::Compaction => Box::new(compaction::Compaction::new(target, settings.compact)?),
+        EngineKind::Megakernel => Box::new(megakernel::Megakernel::new(target, settings.counted)?),
+        EngineKind::Compaction => Box::new(compaction::Compaction::new(target, settings)?),
         EngineKind::TileQueue => Box::new(tile_queue::TileQueue::new(target, settings)?),
     })
 }
@@ -268,6 +288,11 @@ impl Render {
         self.slice = slice;
     }
 
+    /// What the engine takes of the device's memory beside scene and film.
+    pub fn memory(&self) -> EngineMemory {
+        self.engine.memory()
+    }
+
     /// How full the tile queues are; `None` for engines without queues.
     pub fn occupancy(&self) -> Result<Option<Occupancy>> {
         self.engine.occupancy()
@@ -289,7 +314,7 @@ impl Render {
                 Phase::Trace => self.statistics.trace += time,
             }
         }
-        self.statistics.counts = self.target.counters.read()?;
+        (self.statistics.counts, self.statistics.effort) = self.target.counters.read_all()?;
         self.statistics.slices += 1;
         Ok(())
     }
