@@ -120,6 +120,26 @@ RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
 RQ_INLINE float reciprocal(float a) { return 1.0f / a; }
 RQ_INLINE float divide(float a, float b) { return a / b; }
 RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+// Which of eight numbers are above 0, a bit each. Written out for x86, where compilers do not see that there is an
+// instruction for it.
+RQ_INLINE u32 above_zero(const float (&v)[8]) {
+#if defined(__AVX__)
+    typedef float Eight __attribute__((vector_size(32)));
+    Eight all;
+    __builtin_memcpy(&all, v, sizeof all);
+    return (u32)__builtin_ia32_movmskps256((Eight)(all > 0.0f));
+#elif defined(__SSE__)
+    typedef float Four __attribute__((vector_size(16)));
+    Four low, high;
+    __builtin_memcpy(&low, v, sizeof low);
+    __builtin_memcpy(&high, v + 4, sizeof high);
+    return (u32)(__builtin_ia32_movmskps((Four)(low > 0.0f)) | __builtin_ia32_movmskps((Four)(high > 0.0f)) << 4);
+#else
+    u32 mask = 0;
+    for (u32 k = 0; k < 8; ++k) mask |= (u32)(v[k] > 0.0f) << k;
+    return mask;
+#endif
+}
 // To the nearest integer, ties to even; 0 <= f < 2^32.
 RQ_INLINE u32 round_to_u32(float f) { return (u32)(i64)__builtin_rintf(f); }
 RQ_INLINE float abs_of(float a) { return __builtin_fabsf(a); }
