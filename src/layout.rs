@@ -349,6 +349,14 @@ layout! {
         pub reserved: u32,
     }
 
+    /// A launch that adds up a film's digest.
+    pub struct FilmDigestParams {
+        /// The film.
+        pub film: FilmView,
+        /// One word, 0 before.
+        pub digest: Ptr<u64>,
+    }
+
     /// A launch of one of the compaction engine's kernels.
     pub struct CompactionParams {
         /// The scene.

@@ -87,6 +87,9 @@ pub static RAY_COUNT: Program = Program {
     axes: &[&INTEGRATOR],
     kernels: &["ray_count"],
 };
+/// A number that tells films apart.
+pub static FILM_DIGEST: Program =
+    Program { name: "film_digest", file: "engine/film_digest.cpp", axes: &[], kernels: &["film_digest"] };
 /// Scripted queue operations with a record of each, for the judges of histories.
 pub static QUEUE_PROBE: Program = Program {
     name: "queue_probe",
@@ -165,6 +168,7 @@ pub static PROGRAMS: &[&Program] = &[
     &COMPACTION,
     &TILE_QUEUE,
     &RAY_COUNT,
+    &FILM_DIGEST,
     &LIMITS,
     &QUEUE_PROBE,
     &QUEUE_PROBE_OUTER,

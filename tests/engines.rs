@@ -80,6 +80,27 @@ fn the_baseline_build_makes_the_same_film() {
     }
 }
 
+/// The digest is the film's, whoever made it, and of no other film.
+#[test]
+fn digests_tell_films_apart() {
+    let digest = |scene: &rayq::scene::Scene, settings: &Settings| {
+        let mut making = Render::new(cpu(2), scene, settings).expect("starts");
+        let before = making.digest().expect("of an empty film");
+        while !making.advance().expect("a slice").finished {}
+        let after = making.digest().expect("a digest");
+        assert_ne!(before, after);
+        after
+    };
+    let scene = resized("scenes/long-tail.toml", 33, 21, 2);
+    let wanted = digest(&scene, &engine(EngineKind::Megakernel));
+    for settings in every_engine() {
+        assert_eq!(digest(&scene, &settings), wanted, "{settings:?}");
+    }
+    let mut other = scene.clone();
+    other.spheres.pop();
+    assert_ne!(digest(&other, &Settings::default()), wanted);
+}
+
 /// The instrumented builds do the same work, and count what can be known beforehand.
 #[test]
 fn counting_does_not_show_and_counts_right() {

@@ -1,8 +1,8 @@
 //! Engines against each other on the same picture, in one run.
 //!
 //! Contenders take turns, round after round, so that a device that grows warm or busy does so for all; what they are
-//! compared by is the ratio within each round. Every film is compared with the megakernel's, before the first round
-//! and after the last, and its ray counts in between.
+//! compared by is the ratio within each round. Every figure's last film is compared with the megakernel's, by a digest
+//! that is found on the device.
 
 use super::Spread;
 use crate::device::Device;
@@ -192,13 +192,20 @@ impl Contender {
         self.measure(stop).map(|_| ())
     }
 
-    /// The film has to be the wanted one.
-    fn check(&mut self, wanted: &str) -> Result<()> {
-        let hash = self.render.film()?.hash();
-        if hash == wanted {
-            return Ok(());
+    /// Film and rays have to be the reference's.
+    fn check(&self, wanted: &Reference) -> Result<()> {
+        let counts = self.render.statistics().counts;
+        if counts != wanted.rays {
+            return Err(Error::Device(format!("counts {counts:?} and should count {:?}", wanted.rays)));
         }
-        Err(Error::Device(format!("the film is {hash} and should be {wanted}; no figure is worth printing")))
+        let digest = self.render.digest()?;
+        if digest != wanted.digest {
+            return Err(Error::Device(format!(
+                "the film's digest is {digest:016x} and should be {:016x}; no figure is worth printing",
+                wanted.digest
+            )));
+        }
+        Ok(())
     }
 
     fn row(&self, film_hash: &str) -> Row {
@@ -239,13 +246,23 @@ impl Contender {
 }
 
 /// The megakernel's film and rays, by which all others are judged.
-fn reference(device: &Arc<dyn Device>, scene: &Scene, stop: Stop) -> Result<(String, Counts)> {
-    let settings = Settings { engine: EngineKind::Megakernel, ..Settings::default() };
-    let mut render = Render::new(device.clone(), scene, &settings)?;
-    while !render.advance()?.finished {
-        stop()?;
+#[derive(Clone)]
+struct Reference {
+    hash: String,
+    digest: u64,
+    rays: Counts,
+}
+
+impl Reference {
+    fn new(device: &Arc<dyn Device>, scene: &Scene, stop: Stop) -> Result<Reference> {
+        let settings = Settings { engine: EngineKind::Megakernel, ..Settings::default() };
+        let mut render = Render::new(device.clone(), scene, &settings)?;
+        while !render.advance()?.finished {
+            stop()?;
+        }
+        let (hash, digest) = (render.film()?.hash(), render.digest()?);
+        Ok(Reference { hash, digest, rays: render.statistics().counts })
     }
-    Ok((render.film()?.hash(), render.statistics().counts))
 }
 
 /// Counts what a picture costs, with instrumented kernels. Their film must be the same, too.
@@ -253,7 +270,7 @@ fn count_effort(
     device: &Arc<dyn Device>,
     scene: &Scene,
     settings: &Settings,
-    wanted: &str,
+    wanted: &Reference,
     stop: Stop,
 ) -> Result<Effort> {
     let counted = Settings { counted: true, slice: None, ..settings.clone() };
@@ -267,8 +284,7 @@ fn count_effort(
 struct Race<'a> {
     running: Vec<Contender>,
     refused: Vec<Refused>,
-    film_hash: String,
-    rays: Counts,
+    reference: Reference,
     stop: Stop<'a>,
     tell: &'a mut dyn FnMut(&str),
 }
@@ -278,13 +294,17 @@ impl Race<'_> {
     ///
     /// # Errors
     /// That of `stop` alone.
-    fn turn(&mut self, what: &str, mut act: impl FnMut(&mut Contender, &str) -> Result<()>) -> Result<()> {
+    fn turn(
+        &mut self,
+        what: &str,
+        mut act: impl FnMut(&mut Contender, &Reference) -> Result<()>,
+    ) -> Result<()> {
         let mut at = 0;
         while at < self.running.len() {
             (self.stop)()?;
             let contender = &mut self.running[at];
             (self.tell)(&format!("{what}: {}", name(&contender.settings)));
-            match act(contender, &self.film_hash) {
+            match act(contender, &self.reference) {
                 Ok(()) => at += 1,
                 Err(error) => {
                     (self.stop)()?;
@@ -311,7 +331,7 @@ impl Race<'_> {
                 over_compaction: compaction.and_then(|c| contender.over(c, |s| s.ms)),
                 over_megakernel: megakernel.and_then(|c| contender.over(c, |s| s.ms)),
                 over_unsliced: sibling.and_then(|c| contender.over(c, |s| s.ms_wall)),
-                ..contender.row(&self.film_hash)
+                ..contender.row(&self.reference.hash)
             }
         });
         Rows { rows: rows.collect(), refused: self.refused }
@@ -330,11 +350,11 @@ pub fn measure(
     mut tell: impl FnMut(&str),
 ) -> (Rows, Result<()>) {
     tell("the reference");
-    let (film_hash, rays) = match reference(device, scene, stop) {
-        Ok(found) => found,
+    let reference = match Reference::new(device, scene, stop) {
+        Ok(reference) => reference,
         Err(error) => return (Rows::default(), Err(error)),
     };
-    let mut race = Race { running: vec![], refused: vec![], film_hash, rays, stop, tell: &mut tell };
+    let mut race = Race { running: vec![], refused: vec![], reference, stop, tell: &mut tell };
     for settings in contenders {
         match Contender::new(device, scene, settings) {
             Ok(contender) => race.running.push(contender),
@@ -346,7 +366,7 @@ pub fn measure(
 }
 
 fn run(device: &Arc<dyn Device>, scene: &Scene, plan: Plan, race: &mut Race) -> Result<()> {
-    let (stop, rays) = (race.stop, race.rays);
+    let stop = race.stop;
     race.turn("warm-up", |contender, wanted| {
         contender.warm_up(plan, stop)?;
         contender.check(wanted)
@@ -354,13 +374,7 @@ fn run(device: &Arc<dyn Device>, scene: &Scene, plan: Plan, race: &mut Race) -> 
     for round in 1..=plan.rounds {
         race.turn(&format!("round {round} of {}", plan.rounds), |contender, wanted| {
             let sample = contender.measure(stop)?;
-            let counted = contender.render.statistics().counts;
-            if counted != rays {
-                return Err(Error::Device(format!("counts {counted:?} and should count {rays:?}")));
-            }
-            if round == plan.rounds {
-                contender.check(wanted)?;
-            }
+            contender.check(wanted)?;
             contender.samples.push(sample);
             Ok(())
         })?;

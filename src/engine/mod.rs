@@ -6,6 +6,7 @@
 
 mod compaction;
 pub mod counters;
+mod digest;
 mod megakernel;
 mod pace;
 mod ray_count;
@@ -317,6 +318,11 @@ impl Render {
         (self.statistics.counts, self.statistics.effort) = self.target.counters.read_all()?;
         self.statistics.slices += 1;
         Ok(())
+    }
+
+    /// A number that tells this film from others of its size, found without reading it.
+    pub fn digest(&self) -> Result<u64> {
+        digest::digest(&self.target)
     }
 
     /// The film as it is now.
