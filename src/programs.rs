@@ -90,6 +90,13 @@ pub static RAY_COUNT: Program = Program {
 /// A number that tells films apart.
 pub static FILM_DIGEST: Program =
     Program { name: "film_digest", file: "engine/film_digest.cpp", axes: &[], kernels: &["film_digest"] };
+/// What each pixel's centre sees first.
+pub static FIRST_HIT: Program = Program {
+    name: "first_hit",
+    file: "engine/first_hit.cpp",
+    axes: &[&INTEGRATOR],
+    kernels: &["first_hit"],
+};
 /// Scripted queue operations with a record of each, for the judges of histories.
 pub static QUEUE_PROBE: Program = Program {
     name: "queue_probe",
@@ -170,6 +177,7 @@ pub static PROGRAMS: &[&Program] = &[
     &RAY_COUNT,
     &FILM_DIGEST,
     &LIMITS,
+    &FIRST_HIT,
     &QUEUE_PROBE,
     &QUEUE_PROBE_OUTER,
     &QUEUE_BENCH,

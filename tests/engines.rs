@@ -111,7 +111,7 @@ fn counting_does_not_show_and_counts_right() {
         let mut making = Render::new(cpu(2), &scene, &settings).expect("starts");
         while !making.advance().expect("a slice").finished {}
         assert_eq!(making.film().expect("a film").hash(), wanted, "{settings:?}");
-        let (counts, effort) = (making.statistics().counts, making.statistics().effort);
+        let (counts, effort) = (making.statistics().counts, making.effort().expect("counts"));
         assert_eq!(effort.wave_steps, counts.rays(), "a lane a wave: {settings:?}");
         let film = 28 * counts.finished;
         match settings.engine {

@@ -1,7 +1,7 @@
 //! Bar plots as SVG and PNG: one bar a contender, from zero, with its spread.
 
 use super::Spread;
-use super::plot::{COLOURS, Drawing, FONT, SIZE, number, write};
+use super::plot::{COLOURS, Drawing, FONT, SIZE, write};
 use crate::error::Result;
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -72,10 +72,22 @@ impl Bars {
             let spread = [(at(figure.min), centre), (at(figure.max), centre)];
             area.draw(&PathElement::new(spread, BLACK.stroke_width(2)))?;
             let end = (at(figure.max.max(figure.median)) + 8, centre);
-            area.draw(&Text::new(number(figure.median), end, text(15, HPos::Left)))?;
+            area.draw(&Text::new(three_digits(figure.median), end, text(15, HPos::Left)))?;
         }
         area.present()
     }
+}
+
+/// Enough to compare bars by.
+fn three_digits(value: f64) -> String {
+    let decimals = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.decimals$}")
 }
 
 impl Drawing for Bars {

@@ -149,7 +149,7 @@ fn with_ending(stem: &Path, ending: &str) -> std::path::PathBuf {
 }
 
 /// Three digits are enough for an axis.
-pub(super) fn number(value: f64) -> String {
+fn number(value: f64) -> String {
     if value >= 1.0 { format!("{value:.0}") } else { format!("{value:.3}").trim_end_matches('0').to_owned() }
 }
 

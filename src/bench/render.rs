@@ -277,7 +277,7 @@ fn count_effort(
     let mut counting = Contender::new(device, scene, &counted)?;
     counting.measure(stop)?;
     counting.check(wanted)?;
-    Ok(counting.render.statistics().effort)
+    counting.render.effort()
 }
 
 /// Contenders still in the race, those that left it, and the film that they must make.

@@ -2,9 +2,10 @@
 
 use super::bench_table::{self, Group, Report};
 use super::progress::Status;
-use super::render::{parse_seconds, parse_tile};
+use super::render::parse_seconds;
 use super::report::Origin;
 use super::signals::Signals;
+use super::work::parse_tile;
 use crate::bench::render::{Choice, Plan, measure};
 use crate::bench::sweep::Sweep;
 use crate::device::Device;

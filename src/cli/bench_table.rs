@@ -164,7 +164,7 @@ pub(super) fn text(group: &Group, report: &Report) -> String {
     let value = group.value.map_or(String::new(), |v| format!(" at {v}"));
     let film = group.rows.first().map_or("none", |f| &f.row.film_hash);
     let mut text = format!(
-        "\n{}{value}, {}x{}, {} samples a pixel, on {} ({}); film {film}\n",
+        "\n{}{value}, {}x{}, {} spp, on {} ({}); film {film}\n",
         group.scene, group.width, group.height, group.spp, device.id, device.name
     );
     if let Some(first) = group.rows.first() {
@@ -196,17 +196,22 @@ pub(super) fn text(group: &Group, report: &Report) -> String {
     text
 }
 
+/// Millions of rays a second, as GPUs and as CPUs have them.
+fn rate(mrays: f64) -> String {
+    if mrays >= 100.0 { format!("{mrays:.0}") } else { format!("{mrays:.2}") }
+}
+
 fn line(text: &mut String, figures: &Figures) {
     let row = &figures.row;
-    let range = format!("{:.0} .. {:.0}", row.mrays_per_s.min, row.mrays_per_s.max);
+    let range = format!("{} .. {}", rate(row.mrays_per_s.min), rate(row.mrays_per_s.max));
     let memory =
         format!("{:.1} + {:.1}", figures.payload_bytes_per_pixel, figures.scheduling_bytes_per_pixel);
     let _ = write!(
         text,
-        "{:28} {:>10.0} {range:>19} {:>10.0} {:>9.4} {:>6} {:>6} {memory:>14}",
+        "{:28} {:>10} {range:>19} {:>10} {:>9.4} {:>6} {:>6} {memory:>14}",
         row.name,
-        row.mrays_per_s.median,
-        row.mrays_per_s_trace.median,
+        rate(row.mrays_per_s.median),
+        rate(row.mrays_per_s_trace.median),
         row.ms.median,
         ratio(row.over_compaction),
         ratio(row.over_megakernel)
@@ -360,7 +365,7 @@ fn bars(folder: &Path, group: &Group, report: &Report) -> Result<()> {
     };
     let Group { scene, width, height, spp, .. } = group;
     let plot = Bars {
-        title: format!("{scene}, {width}x{height}, {spp} samples a pixel, {}", report.device.name),
+        title: format!("{scene}, {width}x{height}, {spp} spp, {}", report.device.name),
         unit: "millions of rays a second, ray generation included".into(),
         bars: group.rows.iter().map(bar).collect(),
     };

@@ -72,30 +72,30 @@ impl Counters {
 
     /// Waits for the device and adds up.
     pub fn read(&self) -> Result<Counts> {
-        Ok(self.read_all()?.0)
-    }
-
-    /// The same, with what instrumented builds count.
-    pub fn read_all(&self) -> Result<(Counts, Effort)> {
         let words = self.words.to_vec()?;
         let total = |word: usize| words.chunks(WORDS).map(|stripe| stripe[word]).sum();
         // The order of `enum Counter` in kernels/trace/path.h.
-        let counts = Counts {
+        Ok(Counts {
             primary: total(1),
             bounce: total(0) - total(1),
             shadow: total(2),
             bad: total(3),
             clamped: total(4),
             finished: total(5),
-        };
-        // The order of `enum Effort` in kernels/platform/counted.h.
-        let effort = Effort {
+        })
+    }
+
+    /// The same of what instrumented builds count besides.
+    pub fn read_effort(&self) -> Result<Effort> {
+        let words = self.words.to_vec()?;
+        let total = |word: usize| words.chunks(WORDS).map(|stripe| stripe[word]).sum();
+        // The order of `enum Effort` in kernels/platform/counted.h, after that of `Counter`.
+        Ok(Effort {
             wave_steps: total(6),
             taken: total(7),
             missed: total(8),
             atomics: total(9),
             bytes: total(10),
-        };
-        Ok((counts, effort))
+        })
     }
 }
