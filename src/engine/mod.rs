@@ -13,6 +13,7 @@ mod pace;
 mod ray_count;
 mod target;
 mod tile_queue;
+mod world;
 
 pub use counters::{Counts, Effort};
 pub use target::Target;
