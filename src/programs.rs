@@ -186,7 +186,7 @@ pub static PROGRAMS: &[&Program] = &[
     &QUEUE_JUDGE_OUTER,
 ];
 
-/// Programs whose speed is of no account: of these the CPU has one build for all processors.
+/// Programs whose speed is of no account: the CPU has one build of these for all processors, the simulator none.
 pub static COUNTED_PROGRAMS: &[&Program] = &[&MEGAKERNEL_COUNTED, &COMPACTION_COUNTED, &TILE_QUEUE_COUNTED];
 
 /// One variant of a program: what a compiler is given.

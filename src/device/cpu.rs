@@ -149,8 +149,8 @@ impl Device for CpuDevice {
         let unit = unit.name();
         let build =
             |wanted| CPU_KERNELS.iter().find(|(isa, u, k, _)| *isa == wanted && *u == unit && *k == name);
-        // Programs whose speed is of no account have the baseline build alone.
-        let found = build(self.isa).or_else(|| build("base"));
+        // Programs whose speed is of no account have one build for all processors.
+        let found = build(self.isa).or_else(|| build("counted"));
         let entry = found.ok_or_else(|| Error::Device(format!("cpu: no kernel {name} in {unit}")))?;
         Ok(Kernel { name, handle: KernelHandle::Cpu(entry.3) })
     }
