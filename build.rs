@@ -15,6 +15,8 @@ mod programs;
 /// A build of the CPU kernels: its name in symbols, and the flags beyond the common ones.
 const BASELINE: (&str, &[&str]) = ("base", &[]);
 const X86_64_V3: (&str, &[&str]) = ("v3", &["-march=x86-64-v3"]);
+/// Kernels whose speed is of no account: one build for all processors, and not much of the compiler's time.
+const COUNTED: (&str, &[&str]) = ("counted", &["-O1"]);
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -25,13 +27,14 @@ fn main() {
     embed_sources(&out);
 
     let x86 = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|a| a == "x86_64");
-    let builds: &[_] = if x86 { &[BASELINE, X86_64_V3] } else { &[BASELINE] };
-    let units: Vec<_> = programs::PROGRAMS.iter().flat_map(|p| p.units()).collect();
-    for (isa, flags) in builds.iter().filter(|b| b.0 == "base" || !units.is_empty()) {
+    let builds: &[_] = if x86 { &[COUNTED, BASELINE, X86_64_V3] } else { &[COUNTED, BASELINE] };
+    let mut compiled = vec![];
+    for (isa, flags) in builds {
+        let units = units_for(isa);
         compile_cpu(&out, isa, flags, &units);
+        compiled.push((*isa, units));
     }
-    let names: Vec<_> = builds.iter().map(|b| b.0).collect();
-    fs::write(out.join("cpu_kernels.rs"), cpu_table(&names, &units)).expect("OUT_DIR is writable");
+    fs::write(out.join("cpu_kernels.rs"), cpu_table(&compiled)).expect("OUT_DIR is writable");
     println!(
         "cargo::rustc-env=RAYQ_COMMIT={}",
         git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or("unknown".into())
@@ -40,6 +43,12 @@ fn main() {
     if let Some(head) = git(&["rev-parse", "--git-path", "HEAD"]).filter(|head| Path::new(head).exists()) {
         println!("cargo::rerun-if-changed={head}");
     }
+}
+
+/// What a build has.
+fn units_for(isa: &str) -> Vec<programs::Unit> {
+    let programs = if isa == COUNTED.0 { programs::COUNTED_PROGRAMS } else { programs::PROGRAMS };
+    programs.iter().flat_map(|p| p.units()).collect()
 }
 
 /// What git says in one line; nothing without git or outside a repository.
@@ -107,10 +116,10 @@ fn compile_cpu(out: &Path, isa: &str, flags: &[&str], units: &[programs::Unit]) 
 }
 
 /// The text of cpu_kernels.rs: declarations, and a table of (isa, unit, kernel, function).
-fn cpu_table(isas: &[&str], units: &[programs::Unit]) -> String {
+fn cpu_table(builds: &[(&str, Vec<programs::Unit>)]) -> String {
     let mut declarations = String::from("unsafe extern \"C\" {\n");
     let mut table = String::from("static CPU_KERNELS: &[(&str, &str, &str, CpuEntry)] = &[\n");
-    for isa in isas {
+    for (isa, units) in builds {
         for unit in units {
             for kernel in unit.program.kernels {
                 let symbol = format!("rq_{isa}_{}_{kernel}", unit.name());

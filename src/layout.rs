@@ -425,6 +425,24 @@ layout! {
         pub seed: u32,
     }
 
+    /// A launch of one of the kernels of kernels/bench/limits.cpp; each uses a part of this.
+    pub struct LimitParams {
+        /// `length` quads to copy.
+        pub source: Ptr<Quad>,
+        /// Where they go.
+        pub target: Ptr<Quad>,
+        /// Words to add to or to swap.
+        pub words: Ptr<u64>,
+        /// A number for each lane.
+        pub values: Ptr<f32>,
+        /// Quads to copy, or words to swap.
+        pub length: u64,
+        /// How often each lane does it.
+        pub rounds: u32,
+        /// Factor of the multiply-adds.
+        pub factor: f32,
+    }
+
     /// The megakernel's launch.
     pub struct MegakernelParams {
         /// The scene.
@@ -493,6 +511,14 @@ layout! {
         pub hits: Ptr<ProbeHit>,
         /// Length of the arrays.
         pub count: u64,
+    }
+
+    /// A launch that adds up a film's digest.
+    pub struct FilmDigestParams {
+        /// The film.
+        pub film: FilmView,
+        /// One word, 0 before.
+        pub digest: Ptr<u64>,
     }
 
     /// What the centre of a pixel sees first. Where it sees nothing: zeros, and a distance of infinity.

@@ -56,6 +56,30 @@ pub static TILE_QUEUE: Program = Program {
     axes: &[&QUEUE, &INTEGRATOR],
     kernels: &["queue_initialise", "paper_generate", "paper_trace", "adaptive_slice", "adaptive_whole"],
 };
+/// The instrumented build of the engines: kernels/platform/counted.h.
+pub const COUNTED: Axis = Axis { name: "COUNTED", values: &["effort"] };
+/// [`MEGAKERNEL`], counting.
+pub static MEGAKERNEL_COUNTED: Program = Program {
+    name: "megakernel_counted",
+    file: MEGAKERNEL.file,
+    axes: &[&COUNTED, &INTEGRATOR],
+    kernels: MEGAKERNEL.kernels,
+};
+/// [`COMPACTION`], counting.
+pub static COMPACTION_COUNTED: Program = Program {
+    name: "compaction_counted",
+    file: COMPACTION.file,
+    axes: &[&COUNTED, &INTEGRATOR],
+    kernels: COMPACTION.kernels,
+};
+/// [`TILE_QUEUE`], counting.
+pub static TILE_QUEUE_COUNTED: Program = Program {
+    name: "tile_queue_counted",
+    file: TILE_QUEUE.file,
+    axes: &[&COUNTED, &QUEUE, &INTEGRATOR],
+    kernels: TILE_QUEUE.kernels,
+};
+
 /// Rays of each pixel, counted.
 pub static RAY_COUNT: Program = Program {
     name: "ray_count",
@@ -63,6 +87,9 @@ pub static RAY_COUNT: Program = Program {
     axes: &[&INTEGRATOR],
     kernels: &["ray_count"],
 };
+/// A number that tells films apart.
+pub static FILM_DIGEST: Program =
+    Program { name: "film_digest", file: "engine/film_digest.cpp", axes: &[], kernels: &["film_digest"] };
 /// What each pixel's centre sees first.
 pub static FIRST_HIT: Program = Program {
     name: "first_hit",
@@ -174,7 +201,23 @@ pub static OPERATIONS: Program = Program {
 pub static LITMUS: Program =
     Program { name: "litmus", file: "probe/litmus.cpp", axes: &[], kernels: &["litmus"] };
 
-/// Every program.
+/// What a device can do at most, a ceiling a kernel.
+pub static LIMITS: Program = Program {
+    name: "limits",
+    file: "bench/limits.cpp",
+    axes: &[],
+    kernels: &[
+        "limit_fill",
+        "limit_copy",
+        "limit_check_copy",
+        "limit_fma",
+        "limit_tickets",
+        "limit_cas",
+        "limit_cas_on_chip",
+    ],
+};
+
+/// Every program that is for speed, or judged by the simulator.
 pub static PROGRAMS: &[&Program] = &[
     &PROBE,
     &OPERATIONS,
@@ -183,6 +226,8 @@ pub static PROGRAMS: &[&Program] = &[
     &COMPACTION,
     &TILE_QUEUE,
     &RAY_COUNT,
+    &FILM_DIGEST,
+    &LIMITS,
     &FIRST_HIT,
     &RAY_PROBE,
     &QUEUE_PROBE,
@@ -192,6 +237,9 @@ pub static PROGRAMS: &[&Program] = &[
     &QUEUE_JUDGE,
     &QUEUE_JUDGE_OUTER,
 ];
+
+/// Programs whose speed is of no account: the CPU has one build of these for all processors, the simulator none.
+pub static COUNTED_PROGRAMS: &[&Program] = &[&MEGAKERNEL_COUNTED, &COMPACTION_COUNTED, &TILE_QUEUE_COUNTED];
 
 /// One variant of a program: what a compiler is given.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ mod common;
 
 use common::{cpu, engine, every_engine, render, resized};
 use rayq::device::{Device, cpu::CpuDevice};
-use rayq::engine::{EngineKind, Render, Settings};
+use rayq::engine::{Compact, EngineKind, Policy, Render, Settings};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,6 +76,60 @@ fn the_baseline_build_makes_the_same_film() {
         for settings in every_engine() {
             let (one, other) = (render(&baseline, &scene, &settings), render(&cpu(2), &scene, &settings));
             assert_eq!(one.hash(), other.hash(), "{path} {settings:?}");
+        }
+    }
+}
+
+/// The digest is the film's, whoever made it, and of no other film.
+#[test]
+fn digests_tell_films_apart() {
+    let digest = |scene: &rayq::scene::Scene, settings: &Settings| {
+        let mut making = Render::new(cpu(2), scene, settings).expect("starts");
+        let before = making.digest().expect("of an empty film");
+        while !making.advance().expect("a slice").finished {}
+        let after = making.digest().expect("a digest");
+        assert_ne!(before, after);
+        after
+    };
+    let scene = resized("scenes/long-tail.toml", 33, 21, 2);
+    let wanted = digest(&scene, &engine(EngineKind::Megakernel));
+    for settings in every_engine() {
+        assert_eq!(digest(&scene, &settings), wanted, "{settings:?}");
+    }
+    let mut other = scene.clone();
+    other.spheres.pop();
+    assert_ne!(digest(&other, &Settings::default()), wanted);
+}
+
+/// The instrumented builds do the same work, and count what can be known beforehand.
+#[test]
+fn counting_does_not_show_and_counts_right() {
+    let scene = resized("scenes/long-tail.toml", 64, 48, 1);
+    let wanted = render(&cpu(2), &scene, &engine(EngineKind::Megakernel)).hash();
+    for settings in every_engine() {
+        let settings = Settings { counted: true, slice: None, ..settings };
+        let mut making = Render::new(cpu(2), &scene, &settings).expect("starts");
+        while !making.advance().expect("a slice").finished {}
+        assert_eq!(making.film().expect("a film").hash(), wanted, "{settings:?}");
+        let (counts, effort) = (making.statistics().counts, making.effort().expect("counts"));
+        assert_eq!(effort.wave_steps, counts.rays(), "a lane a wave: {settings:?}");
+        let film = 28 * counts.finished;
+        match settings.engine {
+            // Each pixel asks how many samples it has.
+            EngineKind::Megakernel => assert_eq!(effort.bytes, film + 4 * 64 * 48),
+            // Every ray is stored and loaded once, and its pixel with it; each place of the image asks once.
+            EngineKind::Compaction if settings.compact == Compact::Append => {
+                assert_eq!(effort.bytes, film + 112 * counts.rays() + 4 * 64 * 48);
+            }
+            EngineKind::Compaction => assert!(effort.bytes > film + 112 * counts.rays()),
+            // Four tiles of 32 x 32 slots are drawn once; bounces go in and out.
+            EngineKind::TileQueue if settings.policy == Policy::Paper => {
+                if !settings.queue.may_refuse() {
+                    assert_eq!(effort.taken, 4 * 32 * 32 + 2 * counts.bounce, "{settings:?}");
+                }
+                assert!(effort.atomics >= effort.taken, "{settings:?}");
+            }
+            EngineKind::TileQueue => assert_eq!((effort.taken, effort.bytes), (0, film), "{settings:?}"),
         }
     }
 }

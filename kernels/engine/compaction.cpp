@@ -13,11 +13,13 @@ constexpr u32 stretch = 256;
 RQ_INLINE u32 fresh_path(const CompactionParams &p, u64 i, Path &path) {
     const Place place = chunk_place(p.scene.width, p.first_chunk * chunk_lanes + i);
     const u32 pixel = pixel_at(p.scene, place);
+    count_bytes(4);
     if (pixel == no_pixel || p.film.counts[pixel] != p.sample) return no_pixel;
     path = primary_path(p.scene, place, p.sample);
     return pixel;
 }
 RQ_INLINE u32 stored_path(const CompactionParams &p, u64 i, Path &path) {
+    count_bytes(4);
     path = load_path(p.rays, i);
     return p.rays.pixel[i];
 }
@@ -34,6 +36,7 @@ RQ_INLINE bool trace_one(const CompactionParams &p, const S &scene, u64 i, Path 
 RQ_INLINE u64 ray_count(const CompactionParams &p) { return p.fresh != 0 ? p.chunks * chunk_lanes : *p.count; }
 
 RQ_KERNEL_BOUNDS(trace_append, CompactionParams, 256, RQ_TRACE_BLOCKS) {
+    count_begin();
     with_scene(p.scene, [&](const auto &scene) {
         RayTally tally{};
         const u64 n = ray_count(p);
@@ -51,6 +54,7 @@ RQ_KERNEL_BOUNDS(trace_append, CompactionParams, 256, RQ_TRACE_BLOCKS) {
             if (goes_on) {
                 store_path(p.next, place, path);
                 p.next.pixel[place] = pixel;
+                count_bytes(4);
             }
         }
         flush(p.counters, tally);
@@ -58,6 +62,7 @@ RQ_KERNEL_BOUNDS(trace_append, CompactionParams, 256, RQ_TRACE_BLOCKS) {
 }
 
 RQ_KERNEL_BOUNDS(trace_flag, CompactionParams, 256, RQ_TRACE_BLOCKS) {
+    count_begin();
     with_scene(p.scene, [&](const auto &scene) {
         RayTally tally{};
         const u64 n = ray_count(p);
@@ -72,8 +77,10 @@ RQ_KERNEL_BOUNDS(trace_flag, CompactionParams, 256, RQ_TRACE_BLOCKS) {
                 if (goes_on) {
                     store_path(p.rays, i, path);
                     if (p.fresh != 0) p.rays.pixel[i] = pixel;
+                    count_bytes(p.fresh != 0 ? 4 : 0);
                 }
                 if (i < n) p.flags[i] = goes_on;
+                count_bytes(1);
                 survivors += count_lanes(wave_ballot(goes_on));
             }
             if (wave_lane() == 0) p.sums[s] = survivors;
@@ -108,6 +115,7 @@ RQ_KERNEL_BOUNDS(scan_sums, CompactionParams, 1024, 1) {
 }
 
 RQ_KERNEL(scatter, CompactionParams) {
+    count_begin();
     const u64 n = ray_count(p);
     const Items stretches = my_wave_numbers((n + stretch - 1) / stretch);
     for (u64 s = stretches.first; s < stretches.end; s += stretches.step) {
@@ -121,9 +129,11 @@ RQ_KERNEL(scatter, CompactionParams) {
                 store_path(p.next, to, load_path(p.rays, i));
                 p.next.pixel[to] = p.rays.pixel[i];
             }
+            count_bytes(goes_on ? 9 : 1);
             place += count_lanes(survivors);
         }
     }
+    flush_effort(p.counters);
 }
 
 }  // namespace rq

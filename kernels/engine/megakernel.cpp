@@ -7,6 +7,7 @@ namespace rq {
 template <class S>
 RQ_INLINE void render_pixel(const MegakernelParams &p, const S &scene, Place place, u32 pixel, RayTally &tally) {
     const u32 before = p.film.counts[pixel];
+    count_bytes(4);
     if (before >= p.samples) return;
     u64 red = 0, green = 0, blue = 0;
     for (u32 sample = before; sample < p.samples; ++sample) {
@@ -21,6 +22,7 @@ RQ_INLINE void render_pixel(const MegakernelParams &p, const S &scene, Place pla
 }
 
 RQ_KERNEL_BOUNDS(megakernel, MegakernelParams, 256, RQ_TRACE_BLOCKS) {
+    count_begin();
     with_scene(p.scene, [&](const auto &scene) {
         RayTally tally{};
         const Items items = my_items(p.chunks * chunk_lanes);

@@ -214,6 +214,7 @@ template <bool Whole, class S> RQ_INLINE void adaptive(const TileParams &p, cons
 
 // A launch of limited time, or one that begins with rays in the queues.
 RQ_KERNEL_BOUNDS(adaptive_slice, TileParams, 256, RQ_TRACE_BLOCKS) {
+    count_begin();
     with_scene(p.scene, [&](const auto &scene) {
         RayTally tally{};
         adaptive<false>(p, scene, tally);
@@ -223,6 +224,7 @@ RQ_KERNEL_BOUNDS(adaptive_slice, TileParams, 256, RQ_TRACE_BLOCKS) {
 
 // A launch that traces all that the pass asks for.
 RQ_KERNEL_BOUNDS(adaptive_whole, TileParams, 256, RQ_TRACE_BLOCKS) {
+    count_begin();
     with_scene(p.scene, [&](const auto &scene) {
         RayTally tally{};
         adaptive<true>(p, scene, tally);

@@ -8,6 +8,7 @@ namespace rq {
 // The next sample of every pixel that lacks one, into its slot: its number alone, the ray being made from it when
 // it is drawn. The numbers of slots without work are in the queue all the same and drop out then.
 RQ_KERNEL(paper_generate, TileParams) {
+    count_begin();
     const Items slots = my_items(tile_count(p) * p.tile_slots);
     for (u64 i = slots.first; i < slots.end; i += slots.step) {
         const Place place = slot_place(p, (u32)(i / p.tile_slots), (u32)(i % p.tile_slots));
@@ -15,7 +16,9 @@ RQ_KERNEL(paper_generate, TileParams) {
         const u32 sample = pixel == no_pixel ? p.samples : p.film.counts[pixel];
         if (sample < p.samples) plain_store(p.rays.info + i, (sample << depth_bits) + 1);
         else clear_slot(p, i);
+        count_bytes(4);
     }
+    flush_effort(p.counters);
 }
 
 // Traces the path in a slot by one step. Returns whether the slot has a ray to enqueue again.
@@ -49,6 +52,7 @@ RQ_INLINE u32 next_tile(const TileParams &p, u32 &own, u32 groups, u32 home) {
 // A ray that its queue will not take (a pool that is used up) stays with its lane, which goes on with it; at the
 // end of a slice the host finds it in its slot.
 RQ_KERNEL_BOUNDS(paper_trace, TileParams, 256, RQ_TRACE_BLOCKS) {
+    count_begin();
     with_scene(p.scene, [&](const auto &scene) {
         RayTally tally{};
         auto lane = TheQueue::lane(p.space, global_thread());

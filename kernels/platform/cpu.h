@@ -46,6 +46,7 @@ RQ_INLINE constexpr u32 wave_size() { return 1; }
 RQ_INLINE u32 wave_lane() { return 0; }
 RQ_INLINE LaneMask wave_ballot(bool p) { return p ? 1 : 0; }
 RQ_INLINE u32 wave_rank(LaneMask) { return 0; }
+RQ_INLINE LaneMask active_lanes() { return 1; }
 template <class T> RQ_INLINE T wave_broadcast(T v, u32) { return v; }
 template <class T> RQ_INLINE T wave_exchange(T v, u32) { return v; }
 RQ_INLINE void wave_sync() {}
@@ -112,6 +113,7 @@ RQ_INLINE void spin_hint() {
 RQ_INLINE u64 device_ticks() { return rq_cpu_ticks(); }
 RQ_INLINE u64 device_cycles() { return rq_cpu_ticks(); }  // nanoseconds: cores have no common name for cycles
 RQ_INLINE void block_barrier() {}
+RQ_INLINE u64 on_chip_cas(u64 *p, u64 expected, u64 desired) { return atomic_cas(p, expected, desired); }
 template <class T> RQ_INLINE T *shared_memory() { return static_cast<T *>(rq_cpu_place.shared); }
 
 RQ_INLINE Float4 load_constant(const Float4 *p) { return *p; }
@@ -121,6 +123,26 @@ RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
 RQ_INLINE float reciprocal(float a) { return 1.0f / a; }
 RQ_INLINE float divide(float a, float b) { return a / b; }
 RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+// Which of eight numbers are above 0, a bit each. Written out for x86, where compilers do not see that there is an
+// instruction for it.
+RQ_INLINE u32 above_zero(const float (&v)[8]) {
+#if defined(__AVX__)
+    typedef float Eight __attribute__((vector_size(32)));
+    Eight all;
+    __builtin_memcpy(&all, v, sizeof all);
+    return (u32)__builtin_ia32_movmskps256((Eight)(all > 0.0f));
+#elif defined(__SSE__)
+    typedef float Four __attribute__((vector_size(16)));
+    Four low, high;
+    __builtin_memcpy(&low, v, sizeof low);
+    __builtin_memcpy(&high, v + 4, sizeof high);
+    return (u32)(__builtin_ia32_movmskps((Four)(low > 0.0f)) | __builtin_ia32_movmskps((Four)(high > 0.0f)) << 4);
+#else
+    u32 mask = 0;
+    for (u32 k = 0; k < 8; ++k) mask |= (u32)(v[k] > 0.0f) << k;
+    return mask;
+#endif
+}
 // To the nearest integer, ties to even; 0 <= f < 2^32.
 RQ_INLINE u32 round_to_u32(float f) { return (u32)(i64)__builtin_rintf(f); }
 RQ_INLINE float abs_of(float a) { return __builtin_fabsf(a); }

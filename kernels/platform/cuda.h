@@ -42,6 +42,8 @@ RQ_INLINE u32 wave_lane() {
     return lane;
 }
 RQ_INLINE LaneMask wave_ballot(bool p) { return __ballot_sync(full_warp, p); }
+// The lanes that are here now: of any use to instruments alone.
+RQ_INLINE LaneMask active_lanes() { return __activemask(); }
 // How many lanes below this one are in the mask.
 RQ_INLINE u32 wave_rank(LaneMask mask) {
     u32 below;
@@ -121,6 +123,14 @@ template <Order O> RQ_INLINE void reduce_max(u64 *p, u64 v) {
 RQ_PTX_CAS(u64, "b64", "l")
 RQ_PTX_CAS(u32, "b32", "r")
 #undef RQ_PTX_CAS
+
+// The same on a word of shared memory, relaxed.
+RQ_INLINE u64 on_chip_cas(u64 *p, u64 expected, u64 desired) {
+    u64 old;
+    asm volatile("atom.relaxed.cta.shared.cas.b64 %0, [%1], %2, %3;"
+                 : "=l"(old) : "l"(__cvta_generic_to_shared(p)), "l"(expected), "l"(desired) : "memory");
+    return old;
+}
 
 #define RQ_PTX_LOAD_STORE(T, ty, reg)                                                                        \
     template <Order O = Order::relaxed, Scope S = Scope::device> RQ_INLINE T atomic_load(const T *p) {       \

@@ -58,6 +58,8 @@ RQ_INLINE LaneMask wave_ballot(bool p) {
     return __builtin_amdgcn_uicmp((u32)p, 0u, 33);  // 33: not equal
 #endif
 }
+// The lanes that are here now: of any use to instruments alone.
+RQ_INLINE LaneMask active_lanes() { return wave_ballot(true); }
 RQ_INLINE u32 wave_exchange(u32 v, u32 from) {
     return (u32)__builtin_amdgcn_ds_bpermute((i32)(from << 2), (i32)v);
 }
@@ -119,6 +121,12 @@ RQ_INLINE T atomic_cas(T *p, T expected, T desired) {
     return expected;
 }
 #undef RQ_SCOPE
+// The same on a word of shared memory, relaxed.
+RQ_INLINE u64 on_chip_cas(u64 *p, u64 expected, u64 desired) {
+    __hip_atomic_compare_exchange_strong(p, &expected, desired, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+                                         __HIP_MEMORY_SCOPE_WORKGROUP);
+    return expected;
+}
 
 template <Order O> RQ_INLINE void fence() {
     // The builtin takes a literal only: clang before 16 refuses an expression of a template's parameter.

@@ -6,8 +6,9 @@
 //
 // What every target header defines (namespace rq):
 //   thread_in_block block_index block_threads block_count         where this lane is
-//   wave_size wave_lane wave_ballot wave_rank wave_broadcast wave_sync
+//   wave_size wave_lane wave_ballot wave_rank wave_broadcast wave_sync active_lanes
 //   atomic_load atomic_store atomic_add atomic_or atomic_and atomic_exchange atomic_cas  (u32 and u64)
+//   on_chip_cas                                                   in shared memory
 //   plain_load plain_store                                        payload that a queue publishes
 //   fence spin_hint device_ticks device_cycles block_barrier shared_memory
 //   load_constant                                                 from memory that no launch writes
@@ -64,3 +65,4 @@ struct alignas(16) Float4 {
 #endif
 
 #include "platform/common.h"
+#include "platform/counted.h"

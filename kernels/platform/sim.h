@@ -79,6 +79,8 @@ template <class T> RQ_INLINE T sim_value(u64 bits) {
 #define RQ_CALLER const char *file = __builtin_FILE(), u32 line = (u32)__builtin_LINE()
 RQ_INLINE u32 wave_size() { return rq_sim_place()->wave_size; }
 RQ_INLINE u32 wave_lane() { return rq_sim_place()->wave_lane; }
+// The lanes that are here now: each lane runs by itself.
+RQ_INLINE LaneMask active_lanes() { return 1ull << wave_lane(); }
 // How many lanes below this one are in the mask.
 RQ_INLINE u32 wave_rank(LaneMask mask) {
     return (u32)__builtin_popcountll(mask & ((1ull << wave_lane()) - 1));
@@ -122,6 +124,7 @@ template <Order O = Order::relaxed, Scope S = Scope::device, class T>
 RQ_INLINE T atomic_cas(T *p, T expected, T desired) {
     return (T)rq_sim_cas(p, sizeof(T), (u64)expected, (u64)desired, (u32)O);
 }
+RQ_INLINE u64 on_chip_cas(u64 *p, u64 expected, u64 desired) { return atomic_cas(p, expected, desired); }
 template <Order O> RQ_INLINE void fence() { rq_sim_fence((u32)O); }
 
 // Payload that a queue publishes: checked for races under the weak memory model.

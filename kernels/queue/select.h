@@ -18,20 +18,40 @@
 
 namespace rq {
 #if RQ_QUEUE_GLFQ
-typedef Glfq TheQueue;
+typedef Glfq SelectedQueue;
 #elif RQ_QUEUE_GLFQ_UNBATCHED
-typedef GlfqUnbatched TheQueue;
+typedef GlfqUnbatched SelectedQueue;
 #elif RQ_QUEUE_GWFQ
-typedef Gwfq TheQueue;
+typedef Gwfq SelectedQueue;
 #elif RQ_QUEUE_GWFQ_YMC
-typedef GwfqYmc TheQueue;
+typedef GwfqYmc SelectedQueue;
 #elif RQ_QUEUE_SFQ
-typedef Sfq TheQueue;
+typedef Sfq SelectedQueue;
 #elif RQ_QUEUE_SFQ_WAITING
-typedef SfqWaiting TheQueue;
+typedef SfqWaiting SelectedQueue;
 #elif RQ_QUEUE_BWD
-typedef Bwd TheQueue;
+typedef Bwd SelectedQueue;
 #elif RQ_QUEUE_FAA
-typedef FaaCeiling TheQueue;
+typedef FaaCeiling SelectedQueue;
+#endif
+
+#if RQ_COUNTED_EFFORT
+// Counts operations.
+template <class Kind> struct CountedQueue : Kind {
+    RQ_INLINE QueueStatus count_one(QueueStatus status) {
+        count(effort_taken, status == queue_ok);
+        count(effort_missed, status != queue_ok && status != queue_idle);
+        return status;
+    }
+    RQ_INLINE QueueStatus enqueue(typename Kind::Handle &q, typename Kind::Lane &l, bool want, u32 value) {
+        return count_one(Kind::enqueue(q, l, want, value));
+    }
+    RQ_INLINE QueueStatus dequeue(typename Kind::Handle &q, typename Kind::Lane &l, bool want, u32 &value) {
+        return count_one(Kind::dequeue(q, l, want, value));
+    }
+};
+typedef CountedQueue<SelectedQueue> TheQueue;
+#else
+typedef SelectedQueue TheQueue;
 #endif
 }  // namespace rq

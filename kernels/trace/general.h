@@ -48,6 +48,7 @@ RQ_INLINE bool general_bounce(const WorldScene &scene, Path &path, u32 pixel, co
 // Traces the path's ray and shades what it meets. Returns whether the path goes on.
 RQ_INLINE bool step(const WorldScene &scene, Path &path, u32 pixel, RayTally &tally) {
     tally.traced++;
+    count_step();
     if (path_depth(path) == 0) tally.primary++;
     const WorldHit hit = nearest_hit(scene, path.origin, path.direction, far_away);
     if (hit.primitive == nothing_hit) {

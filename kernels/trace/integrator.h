@@ -103,6 +103,7 @@ RQ_INLINE bool path_bounce(const S &scene, Path &path, u32 pixel, const Surface 
 // Traces the path's ray and shades what it meets. Returns whether the path goes on.
 template <class S> RQ_INLINE bool step(const S &scene, Path &path, [[maybe_unused]] u32 pixel, RayTally &tally) {
     tally.traced++;
+    count_step();
     if (path_depth(path) == 0) tally.primary++;
     const Hit hit = nearest_hit(scene, path.origin, path.direction, far_away);
     if (hit.primitive == nothing_hit) {

@@ -67,9 +67,7 @@ template <class S> RQ_INLINE void test_spheres(const S &scene, const QuickRay &r
         const SphereBatch &s = scene.view.sphere_batches[first / 8];
         float near[8];
         for (u32 k = 0; k < 8; ++k) near[k] = quick_test(ray, s.x[k], s.y[k], s.z[k], s.reach[k]);
-        u32 touched = 0;
-        for (u32 k = 0; k < 8; ++k) touched |= (u32)(near[k] > 0.0f) << k;
-        for (; touched != 0; touched &= touched - 1) {
+        for (u32 touched = above_zero(near); touched != 0; touched &= touched - 1) {
             const u32 k = (u32)__builtin_ctz(touched);
             test_sphere(scene, ray, vec(s.x[k], s.y[k], s.z[k]), first + k, hit);
         }

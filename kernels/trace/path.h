@@ -36,8 +36,16 @@ RQ_INLINE void bump(const CounterView &counters, Counter which, u32 total) {
     if (wave_lane() == 0 && total != 0)
         reduce_add(counters.words + (global_wave() % counter_stripes) * counter_words + which, (u64)total);
 }
+// Adds what an instrumented lane counted beside its tally: after `count_finished`, in the order of `Effort`.
+RQ_INLINE void flush_effort([[maybe_unused]] const CounterView &counters) {
+#if RQ_COUNTED_EFFORT
+    u64 *const row = counters.words + (global_wave() % counter_stripes) * counter_words + count_finished + 1;
+    for (u32 what = 0; what < efforts; ++what) reduce_add(row + what, lane_efforts()[what]);
+#endif
+}
 // Adds a lane's tally to the launch's. All lanes of the wave call.
 RQ_INLINE void flush(const CounterView &counters, const RayTally &t) {
+    flush_effort(counters);
     bump(counters, count_traced, wave_sum(t.traced));
     bump(counters, count_primary, wave_sum(t.primary));
     bump(counters, count_shadow, wave_sum(t.shadow));
@@ -82,6 +90,7 @@ RQ_INLINE void deposit(const SceneView &scene, Path &path, Vec3 radiance, RayTal
 RQ_INLINE void commit(const FilmView &film, u32 pixel, u64 red, u64 green, u64 blue, u32 before, u32 samples,
                       RayTally &tally) {
     tally.finished += samples;
+    count_bytes(before != 0 ? 52 : 28);
     u64 *const sums = film.sums + pixel;
     if (before != 0) {
         red += sums[0];

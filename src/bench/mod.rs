@@ -1,10 +1,13 @@
 //! Measurements that one can believe: warm-up apart, rounds interleaved, medians with their spread, and no
 //! number before the result that it times was checked.
 
+pub mod bars;
+pub mod limits;
 pub mod litmus;
 pub mod plot;
 pub mod queue;
 pub mod render;
+pub mod sweep;
 pub mod verify;
 
 /// Median, smallest and largest of some figures.

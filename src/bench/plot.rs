@@ -1,6 +1,7 @@
 //! Line plots as SVG and PNG, with logarithmic axes. The font comes along: machines without fonts draw the same.
 
 use crate::error::{Error, Result};
+use crate::film::Output;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
@@ -31,10 +32,10 @@ pub struct Plot {
     pub series: Vec<Series>,
 }
 
-const SIZE: (u32, u32) = (960, 600);
-const FONT: &str = "sans-serif";
+pub(super) const SIZE: (u32, u32) = (960, 600);
+pub(super) const FONT: &str = "sans-serif";
 /// Told apart by people who see few colours, too (Okabe and Ito).
-const COLOURS: [RGBColor; 8] = [
+pub(super) const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -51,19 +52,7 @@ impl Plot {
     /// # Errors
     /// The output's own.
     pub fn write(&self, stem: &Path) -> Result<()> {
-        register();
-        let Some(bounds) = self.bounds() else { return Ok(()) };
-        let (svg, png) = (stem.with_extension("svg"), stem.with_extension("png"));
-        let mut text = String::new();
-        let failed = |path: &Path, why: String| Error::output(path, why);
-        self.draw(SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), bounds)
-            .map_err(|why| failed(&svg, why))?;
-        std::fs::write(&svg, text).map_err(|e| Error::output(&svg, e))?;
-        let mut pixels = vec![0; 3 * SIZE.0 as usize * SIZE.1 as usize];
-        self.draw(BitMapBackend::with_buffer(&mut pixels, SIZE).into_drawing_area(), bounds)
-            .map_err(|why| failed(&png, why))?;
-        image::save_buffer(&png, &pixels, SIZE.0, SIZE.1, image::ExtendedColorType::Rgb8)
-            .map_err(|e| Error::output(&png, e))
+        self.bounds().map_or(Ok(()), |_| write(self, stem))
     }
 
     /// The least and the largest coordinates; nothing if there is no point.
@@ -74,14 +63,6 @@ impl Plot {
         };
         let (x, y) = (span(|p| p.0), span(|p| p.1));
         (x.1 > 0.0 && y.1 > 0.0).then_some([(x.0 * 0.9, x.1 * 1.1), (y.0 * 0.8, y.1 * 1.3)])
-    }
-
-    fn draw<B: DrawingBackend>(
-        &self,
-        area: DrawingArea<B, Shift>,
-        [x, y]: [(f64, f64); 2],
-    ) -> std::result::Result<(), String> {
-        self.try_draw(area, x, y).map_err(|e| e.to_string())
     }
 
     fn try_draw<B: DrawingBackend>(
@@ -103,7 +84,7 @@ impl Plot {
             .y_desc(&self.y)
             .label_style((FONT, 15))
             .axis_desc_style((FONT, 15))
-            .x_label_formatter(&|v| format!("{v:.0}"))
+            .x_label_formatter(&|v| number(*v))
             .y_label_formatter(&|v| number(*v))
             .bold_line_style(BLACK.mix(0.15))
             .light_line_style(BLACK.mix(0.05))
@@ -128,6 +109,43 @@ impl Plot {
             .draw()?;
         area.present()
     }
+}
+
+impl Drawing for Plot {
+    fn draw<B: DrawingBackend>(&self, area: DrawingArea<B, Shift>) -> std::result::Result<(), String> {
+        let Some([x, y]) = self.bounds() else { return Ok(()) };
+        self.try_draw(area, x, y).map_err(|e| e.to_string())
+    }
+}
+
+/// What can be drawn in both forms.
+pub(super) trait Drawing {
+    fn draw<B: DrawingBackend>(&self, area: DrawingArea<B, Shift>) -> std::result::Result<(), String>;
+}
+
+/// Writes `stem`.svg and `stem`.png, each whole or not at all.
+pub(super) fn write(drawing: &impl Drawing, stem: &Path) -> Result<()> {
+    register();
+    let (svg, png) = (with_ending(stem, "svg"), with_ending(stem, "png"));
+    let mut text = String::new();
+    let area = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+    drawing.draw(area).map_err(|why| Error::output(&svg, why))?;
+    Output::prepare(&svg)?.write(text.as_bytes())?;
+    let mut pixels = vec![0; 3 * SIZE.0 as usize * SIZE.1 as usize];
+    let area = BitMapBackend::with_buffer(&mut pixels, SIZE).into_drawing_area();
+    drawing.draw(area).map_err(|why| Error::output(&png, why))?;
+    let mut bytes = std::io::Cursor::new(vec![]);
+    let picture = image::RgbImage::from_raw(SIZE.0, SIZE.1, pixels).expect("three bytes a pixel");
+    picture.write_to(&mut bytes, image::ImageFormat::Png).map_err(|e| Error::output(&png, e))?;
+    Output::prepare(&png)?.write(bytes.get_ref())
+}
+
+/// The stem with an ending; dots of its own stay.
+fn with_ending(stem: &Path, ending: &str) -> std::path::PathBuf {
+    let mut name = stem.as_os_str().to_owned();
+    name.push(".");
+    name.push(ending);
+    name.into()
 }
 
 /// Three digits are enough for an axis.

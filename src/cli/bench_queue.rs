@@ -5,6 +5,7 @@ use super::render::{GRACE, parse_seconds};
 use super::report::Origin;
 use super::signals::Signals;
 use super::watchdog::Watchdog;
+use crate::bench::limits::{Demand, Limits, Share};
 use crate::bench::plot::{Plot, Series};
 use crate::bench::queue::{Case, Plan, Row, Workload, measure, most_lanes};
 use crate::device::{self, Device, DeviceInfo};
@@ -76,6 +77,9 @@ pub struct Args {
     /// Ask for the queue's length now and then, and report its range
     #[arg(long)]
     report_occupancy: bool,
+    /// Also measure the device's limits, and print each throughput as a share of the limit that binds it
+    #[arg(long)]
+    limits: bool,
     /// Where to run: auto, cpu, cuda, cuda:N, hip or hip:N
     #[arg(long, default_value = "auto")]
     device: String,
@@ -130,6 +134,9 @@ struct Report {
     plan: Plan,
     /// What `mops` means.
     throughput: &'static str,
+    /// What the device can do at most, each a rate a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limits: Option<Limits>,
     rows: Vec<Row>,
     /// Cases without a row: lanes waited for each other until their time was up.
     hung: Vec<Hung>,
@@ -313,12 +320,14 @@ pub fn run(args: &Args) -> Result<()> {
     let outputs = Arc::new(args.outputs()?);
     let device = super::open_device(&args.device, None, args.quiet)?;
     let cases = args.cases(&device)?;
+    let limits = args.limits.then(|| super::bench_limits::told(&device, args.quiet)).transpose()?;
     let mut report = Report {
         schema_version: 1,
         origin: Origin::here(),
         device: device.info().clone(),
         plan: args.plan(),
         throughput: "(successful enqueues + successful dequeues) / measured interval, in millions a second",
+        limits,
         rows: vec![],
         hung: vec![],
     };
@@ -346,7 +355,7 @@ pub fn run(args: &Args) -> Result<()> {
         let lanes = case.workload.lanes();
         match measured {
             Ok(row) => {
-                super::print(&line(&row))?;
+                super::print(&line(&row, limits.as_ref()))?;
                 report.rows.push(row);
             }
             Err(why) => {
@@ -456,7 +465,7 @@ fn title(case: &Case) -> String {
 }
 
 /// A row of a workload's table.
-fn line(row: &Row) -> String {
+fn line(row: &Row, limits: Option<&Limits>) -> String {
     let run = row.typical();
     let range = format!("{:.1} .. {:.1}", row.mops.min, row.mops.max);
     let rate = |count: u64| count as f64 / run.seconds / 1e6;
@@ -469,6 +478,9 @@ fn line(row: &Row) -> String {
         rate(run.full),
         rate(run.busy)
     );
+    if let Some(Share { of, share }) = limits.map(|limits| of_limit(row, limits)) {
+        let _ = write!(text, " {:>3.0}% of {}", 100.0 * share, of.name());
+    }
     if let Some(c) = &run.counters {
         let _ = write!(
             text,
@@ -497,6 +509,13 @@ fn line(row: &Row) -> String {
         text += "  (pool used up: interval cut short)";
     }
     text + "\n"
+}
+
+/// How near a throughput is to what binds it. An operation takes at least a ticket, half of them from either of two
+/// words, and a swap of its slot, which the ceiling of tickets alone does without.
+fn of_limit(row: &Row, limits: &Limits) -> Share {
+    let swaps = if row.case.queue == QueueKind::FaaCeiling { 0.0 } else { 1.0 };
+    limits.binding(row.mops.median * 1e6, &Demand { tickets: 0.5, swaps, ..Demand::default() })
 }
 
 /// The CSV form.

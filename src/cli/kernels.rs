@@ -5,7 +5,7 @@ use crate::device::cache::Cache;
 use crate::device::rtc::{Compiled, wrapper};
 use crate::device::{hiprtc, hiprtc::HipRtc, nvrtc::Nvrtc};
 use crate::error::{Error, Result};
-use crate::programs::{PROGRAMS, Unit};
+use crate::programs::{COUNTED_PROGRAMS, PROGRAMS, Unit};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 fn units() -> impl Iterator<Item = Unit> {
-    PROGRAMS.iter().flat_map(|program| program.units())
+    PROGRAMS.iter().chain(COUNTED_PROGRAMS).flat_map(|program| program.units())
 }
 
 fn export(folder: &Path) -> Result<()> {

@@ -1,7 +1,10 @@
 //! The command line: one file a command, and what the commands share.
 
 pub mod bench;
+pub mod bench_limits;
 pub mod bench_queue;
+pub mod bench_render;
+mod bench_table;
 pub mod devices;
 pub mod kernels;
 pub mod litmus;

@@ -40,6 +40,11 @@ impl<T: Pod> Buffer<T> {
         self.len
     }
 
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> u64 {
+        (self.len * size_of::<T>()) as u64
+    }
+
     /// Whether it holds none.
     pub fn is_empty(&self) -> bool {
         self.len == 0

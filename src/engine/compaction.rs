@@ -5,11 +5,11 @@
 
 use super::pace::Pace;
 use super::target::CHUNK;
-use super::{Compact, Counts, Engine, Phase, Target, Timeline};
+use super::{Compact, Counts, Engine, EngineMemory, Phase, Settings, Target, Timeline};
 use crate::device::{BLOCK_THREADS, Buffer, Device, Kernel, Shape, launch};
 use crate::error::Result;
 use crate::layout::{CompactionParams, Ptr, Quad, RayStore};
-use crate::programs::COMPACTION;
+use crate::programs::{COMPACTION, COMPACTION_COUNTED};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,6 +38,10 @@ impl Rays {
             pixel: Buffer::new(device, n, "rays")?,
             capacity,
         })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.quads.bytes() + self.info.bytes() + self.pixel.bytes()
     }
 
     fn store(&self) -> RayStore {
@@ -72,9 +76,13 @@ pub(crate) struct Compaction {
 }
 
 impl Compaction {
-    pub(crate) fn new(target: &Target, form: Compact) -> Result<Self> {
+    pub(crate) fn new(target: &Target, settings: &Settings) -> Result<Self> {
+        let form = settings.compact;
         let device = &target.device;
-        let unit = COMPACTION.unit(&[target.integrator]);
+        let unit = match settings.counted {
+            false => COMPACTION.unit(&[target.integrator]),
+            true => COMPACTION_COUNTED.unit(&["effort", target.integrator]),
+        };
         let trace = if form == Compact::Append { "trace_append" } else { "trace_flag" };
         let kernels = Kernels {
             trace: device.kernel(&unit, trace)?,
@@ -192,5 +200,12 @@ impl Engine for Compaction {
     fn restart(&mut self, _: &Target) {
         self.sample = 0;
         self.chunk = 0;
+    }
+
+    fn memory(&self) -> EngineMemory {
+        EngineMemory {
+            payload: self.rays.iter().map(Rays::bytes).sum(),
+            scheduling: self.counts.bytes() + self.flags.bytes() + self.sums.bytes(),
+        }
     }
 }

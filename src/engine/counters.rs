@@ -34,6 +34,21 @@ impl Counts {
     }
 }
 
+/// What an instrumented build counts besides (kernels/platform/counted.h); all 0 in any other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Effort {
+    /// Steps of waves, whatever number of their lanes was active.
+    pub wave_steps: u64,
+    /// Queue operations that were ok.
+    pub taken: u64,
+    /// Queue operations that came to nothing: empty, full, or a slot in another lane's hands.
+    pub missed: u64,
+    /// Read-modify-writes of the device's memory.
+    pub atomics: u64,
+    /// Bytes of rays and film that lanes loaded or stored, from whichever cache.
+    pub bytes: u64,
+}
+
 /// The counters of a render on its device.
 pub struct Counters {
     words: Buffer<u64>,
@@ -67,6 +82,20 @@ impl Counters {
             bad: total(3),
             clamped: total(4),
             finished: total(5),
+        })
+    }
+
+    /// The same of what instrumented builds count besides.
+    pub fn read_effort(&self) -> Result<Effort> {
+        let words = self.words.to_vec()?;
+        let total = |word: usize| words.chunks(WORDS).map(|stripe| stripe[word]).sum();
+        // The order of `enum Effort` in kernels/platform/counted.h, after that of `Counter`.
+        Ok(Effort {
+            wave_steps: total(6),
+            taken: total(7),
+            missed: total(8),
+            atomics: total(9),
+            bytes: total(10),
         })
     }
 }

@@ -6,7 +6,7 @@ use super::{Counts, Engine, Phase, Target, Timeline};
 use crate::device::{Kernel, Shape, cover, launch};
 use crate::error::Result;
 use crate::layout::MegakernelParams;
-use crate::programs::MEGAKERNEL;
+use crate::programs::{MEGAKERNEL, MEGAKERNEL_COUNTED};
 use std::time::Duration;
 
 /// Where the engine is: every pixel has `upto` samples but those from `chunk` on, which may lack some.
@@ -18,8 +18,12 @@ pub(crate) struct Megakernel {
 }
 
 impl Megakernel {
-    pub(crate) fn new(target: &Target) -> Result<Self> {
-        let kernel = target.device.kernel(&MEGAKERNEL.unit(&[target.integrator]), "megakernel")?;
+    pub(crate) fn new(target: &Target, counted: bool) -> Result<Self> {
+        let unit = match counted {
+            false => MEGAKERNEL.unit(&[target.integrator]),
+            true => MEGAKERNEL_COUNTED.unit(&["effort", target.integrator]),
+        };
+        let kernel = target.device.kernel(&unit, "megakernel")?;
         Ok(Megakernel { kernel, pace: Pace::new(&*target.device), upto: 0, chunk: target.chunks() })
     }
 }

@@ -6,6 +6,7 @@
 
 mod compaction;
 pub mod counters;
+mod digest;
 mod first_hit;
 mod megakernel;
 mod pace;
@@ -15,7 +16,7 @@ mod target;
 mod tile_queue;
 mod world;
 
-pub use counters::Counts;
+pub use counters::{Counts, Effort};
 pub use target::Target;
 
 use crate::device::{Device, Mark};
@@ -80,6 +81,9 @@ pub struct Settings {
     pub patience: Option<u32>,
     /// Operations of a wait-free queue between two looks at a peer; `None`: the kind's default.
     pub help_delay: Option<u32>,
+    /// Whether kernels count their [`Effort`], which costs time.
+    #[serde(skip)]
+    pub counted: bool,
 }
 
 impl Default for Settings {
@@ -94,6 +98,7 @@ impl Default for Settings {
             slice: Some(Duration::from_millis(50)),
             patience: None,
             help_delay: None,
+            counted: false,
         }
     }
 }
@@ -175,10 +180,24 @@ pub(crate) trait Engine: Send {
         Ok(())
     }
 
+    /// What it takes of the device's memory beside scene and film.
+    fn memory(&self) -> EngineMemory {
+        EngineMemory::default()
+    }
+
     /// How full the queues are; `None` for engines without any.
     fn occupancy(&self) -> Result<Option<Occupancy>> {
         Ok(None)
     }
+}
+
+/// Bytes of device memory that an engine takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct EngineMemory {
+    /// Rays.
+    pub payload: u64,
+    /// Queues, or counts and flags.
+    pub scheduling: u64,
 }
 
 /// How many rays wait in each tile's queue between two slices.
@@ -197,8 +216,8 @@ pub struct Occupancy {
 /// Memory and kernels of the engine that `settings` ask for. It adds to what the film already has.
 fn engine(target: &Target, settings: &Settings) -> Result<Box<dyn Engine>> {
     Ok(match settings.engine {
-        EngineKind::Megakernel => Box::new(megakernel::Megakernel::new(target)?),
-        EngineKind::Compaction => Box::new(compaction::Compaction::new(target, settings.compact)?),
+        EngineKind::Megakernel => Box::new(megakernel::Megakernel::new(target, settings.counted)?),
+        EngineKind::Compaction => Box::new(compaction::Compaction::new(target, settings)?),
         EngineKind::TileQueue => Box::new(tile_queue::TileQueue::new(target, settings)?),
     })
 }
@@ -281,6 +300,11 @@ impl Render {
         self.slice = slice;
     }
 
+    /// What the engine takes of the device's memory beside scene and film.
+    pub fn memory(&self) -> EngineMemory {
+        self.engine.memory()
+    }
+
     /// How full the tile queues are; `None` for engines without queues.
     pub fn occupancy(&self) -> Result<Option<Occupancy>> {
         self.engine.occupancy()
@@ -309,6 +333,16 @@ impl Render {
         self.statistics.counts = counts;
         self.statistics.slices += 1;
         Ok(())
+    }
+
+    /// What instrumented kernels counted since the start, if the settings asked for them.
+    pub fn effort(&self) -> Result<Effort> {
+        self.target.counters.read_effort()
+    }
+
+    /// A number that tells this film from others of its size, found without reading it.
+    pub fn digest(&self) -> Result<u64> {
+        digest::digest(&self.target)
     }
 
     /// The film as it is now.

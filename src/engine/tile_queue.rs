@@ -3,11 +3,11 @@
 
 use super::pace::Pace;
 use super::target::CHUNK;
-use super::{Counts, Engine, Occupancy, Phase, Policy, Settings, Target, Timeline};
+use super::{Counts, Engine, EngineMemory, Occupancy, Phase, Policy, Settings, Target, Timeline};
 use crate::device::{BLOCK_THREADS, Buffer, Kernel, Shape, cover, launch};
 use crate::error::{Error, Result};
 use crate::layout::{Ptr, Quad, QueueInitParams, RayStore, TileParams};
-use crate::programs::{TILE_QUEUE, Unit};
+use crate::programs::{TILE_QUEUE, TILE_QUEUE_COUNTED, Unit};
 use crate::queue::{QueueKind, QueueLayout, QueueOptions};
 use std::time::Duration;
 
@@ -151,7 +151,11 @@ impl TileQueue {
             let why = format!("queue {}: only benches have it; tiles can have {offered}", settings.queue);
             return Err(Error::Input(why));
         }
-        let unit = TILE_QUEUE.unit(&[settings.queue.axis_value(), target.integrator]);
+        let queue = settings.queue.axis_value();
+        let unit = match settings.counted {
+            false => TILE_QUEUE.unit(&[queue, target.integrator]),
+            true => TILE_QUEUE_COUNTED.unit(&["effort", queue, target.integrator]),
+        };
         let threads = if device.is_wide() { BLOCK_THREADS } else { 1 };
         let stash_offset = target.shared.next_multiple_of(16);
         let shared = match settings.policy {
@@ -352,6 +356,13 @@ impl Engine for TileQueue {
         self.work = Work::None;
         (self.rays, self.finished) = (counts.rays(), counts.finished);
         Ok(())
+    }
+
+    fn memory(&self) -> EngineMemory {
+        EngineMemory {
+            payload: self.quads.bytes() + self.info.bytes(),
+            scheduling: self.words.bytes() + self.records.bytes() + self.given.bytes(),
+        }
     }
 
     fn occupancy(&self) -> Result<Option<Occupancy>> {

@@ -1,4 +1,4 @@
-//! `rayq bench queue` and `rayq verify` on the CPU: small, quick, and with what they are known to be asked.
+//! `rayq bench ...` and `rayq verify` on the CPU: small, quick, and with what they are known to be asked.
 
 use serde_json::Value;
 use std::path::Path;
@@ -364,4 +364,150 @@ fn what_cannot_be_judged_is_said() {
     assert!(text.contains("use sfq") && code == 2, "{text}");
     let (text, _) = refusal("verify --split 0");
     assert!(text.contains("0 producers"), "{text}");
+}
+
+// ---- engines
+
+const SCENE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scenes/cornell.toml");
+const LONG_TAIL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scenes/long-tail.toml");
+
+#[test]
+fn every_engine_has_a_row_with_what_it_costs() {
+    let folder = folder();
+    let args = format!(
+        "bench render {SCENE} {LONG_TAIL} --device cpu --sizes 64x48 --rounds 3 --frames 2 --queues glfq,sfq --effort \
+         --slices 1 --json r.json --csv r.csv --plots p"
+    );
+    let out = rayq(folder.path(), &args);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let table = String::from_utf8(out.stdout).expect("text");
+    assert!(table.contains("tile-queue paper sfq") && table.contains("worst first"), "{table}");
+    let report = json(folder.path(), "r.json");
+    assert_eq!(report["schema_version"], 2);
+    let groups = report["groups"].as_array().expect("pictures");
+    assert_eq!(groups.len(), 2);
+    let mut lines = 1;
+    for group in groups {
+        let rows = group["rows"].as_array().expect("rows");
+        // A megakernel, two compactions, two policies with two queues each; whole and in slices.
+        assert_eq!(rows.len(), 2 * (1 + 2 + 4));
+        lines += rows.len();
+        for row in rows {
+            check_row(row, &rows[0]);
+        }
+    }
+    let csv = std::fs::read_to_string(folder.path().join("r.csv")).expect("written");
+    assert_eq!(csv.lines().count(), lines);
+    let fields = |line: &str| line.replace(", 1 ms", "").split(',').count();
+    assert!(csv.lines().all(|line| fields(line) == fields(csv.lines().next().expect("a head"))), "{csv}");
+    for stem in ["speed-cornell-64x48-1spp", "speed-long-tail-64x48-1spp"] {
+        for ending in ["svg", "png"] {
+            assert!(folder.path().join(format!("p/{stem}.{ending}")).exists(), "{stem}.{ending}");
+        }
+    }
+}
+
+/// A row's figures agree with each other and with the megakernel's.
+fn check_row(row: &Value, megakernel: &Value) {
+    let number = |v: &Value| v.as_f64().unwrap_or_else(|| panic!("{v} in {row}"));
+    let name = row["name"].as_str().expect("a name");
+    for same in ["film_hash", "rays"] {
+        assert_eq!(row[same], megakernel[same], "{name}");
+    }
+    assert_eq!((&row["rounds"], &row["frames"]), (&Value::from(3), &Value::from(2)), "{name}");
+    let rays: f64 = ["primary", "bounce", "shadow"].iter().map(|kind| number(&row["rays"][kind])).sum();
+    let speed = number(&row["mrays_per_s"]["median"]);
+    assert!((speed * number(&row["ms"]["median"]) * 1e3 / rays - 1.0).abs() < 1e-6, "{name}");
+    assert!(number(&row["mrays_per_s"]["min"]) <= speed && speed <= number(&row["mrays_per_s"]["max"]));
+    assert!(
+        number(&row["over_compaction"]["median"]) > 0.0 && number(&row["over_megakernel"]["median"]) > 0.0
+    );
+    if name.contains("1 ms") {
+        assert!(number(&row["over_unsliced"]["median"]) > 0.0, "{name}");
+        return;
+    }
+    let each = &row["each_ray"];
+    assert_eq!(number(&each["active_lanes"]), 1.0, "a wave of the CPU is a lane: {name}");
+    let (operations, bytes) = (number(&each["queue_operations"]), number(&each["bytes"]));
+    match name {
+        // A film of 28 bytes a pixel, and a look at its count.
+        "megakernel" => assert!((bytes * rays - 64.0 * 48.0 * 32.0).abs() < 0.1, "{each}"),
+        _ if name.contains("paper") => assert!(operations > 1.0 && bytes > 104.0, "{name}: {each}"),
+        _ if name.contains("adaptive") => assert_eq!(operations, 0.0, "{name}"),
+        _ => assert!(bytes > 104.0 && number(&each["atomics"]) <= 2.0, "{name}: {each}"),
+    }
+    let per_pixel = (number(&row["payload_bytes_per_pixel"]), number(&row["scheduling_bytes_per_pixel"]));
+    if name.contains("glfq") {
+        // 64 x 48 pixels in tiles of 32: 4096 slots of 52 bytes, each with two words of its queue.
+        let slots = 4096.0 / (64.0 * 48.0);
+        assert_eq!(per_pixel.0, 52.0 * slots, "{name}");
+        assert!((16.0 * slots..17.0 * slots + 1.0).contains(&per_pixel.1), "{name}: {per_pixel:?}");
+    }
+}
+
+#[test]
+fn sweeps_have_a_group_for_each_value() {
+    let folder = folder();
+    for (sweep, values, field) in [
+        ("depth", "1,5", "max_depth"),
+        ("spheres", "10,40", "spheres"),
+        ("tile", "8,16", "value"),
+        ("lanes", "1,2", "value"),
+    ] {
+        let args = format!(
+            "bench render {SCENE} --device cpu --sizes 32x32 --rounds 1 --frames 1 --sweep {sweep} --values {values} \
+             --json r.json --plots p"
+        );
+        let out = rayq(folder.path(), &args);
+        assert!(out.status.success(), "{sweep}: {}", String::from_utf8_lossy(&out.stderr));
+        let report = json(folder.path(), "r.json");
+        let found: Vec<_> = report["groups"]
+            .as_array()
+            .expect("groups")
+            .iter()
+            .map(|g| g[field].as_f64().expect("a number").to_string())
+            .collect();
+        assert_eq!(found.join(","), values, "{sweep}");
+        let name = if sweep == "spheres" { "generated-spheres" } else { "cornell" };
+        assert!(folder.path().join(format!("p/sweep-{sweep}-{name}-32x32-1spp.svg")).exists(), "{sweep}");
+    }
+    let (said, code) = refusal(&format!("bench render {SCENE} --device cpu --sweep depth --values 0.5"));
+    assert!(said.contains("whole numbers") && code == 2, "{said}");
+}
+
+#[test]
+fn an_interrupted_bench_keeps_its_finished_pictures() {
+    use std::io::{BufRead, BufReader};
+    let folder = folder();
+    let args = format!(
+        "bench render {SCENE} --device cpu --sizes 32x32,2048x2048 --spp 64 --rounds 3 --frames 1 --engines megakernel --json r.json"
+    );
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rayq"))
+        .current_dir(folder.path())
+        .args(args.split_whitespace())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line.starts_with("megakernel")), "a first row");
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(kill.success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    let groups = json(folder.path(), "r.json")["groups"].as_array().map_or(0, Vec::len);
+    assert_eq!(groups, 1);
+}
+
+// ---- limits
+
+#[test]
+fn limits_are_measured_and_bind() {
+    let folder = folder();
+    let out = rayq(folder.path(), "bench limits --device cpu --workers 2 --json l.json");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let limits = json(folder.path(), "l.json")["limits"].clone();
+    for ceiling in ["copy_bytes", "fused_adds", "tickets", "swaps", "on_chip_swaps"] {
+        assert!(limits[ceiling]["median"].as_f64().is_some_and(|rate| rate > 1e5), "{ceiling}: {limits}");
+    }
+    let table = bench("--lanes 2 --queues glfq --workload balanced --warmup 1 --interval 5 --limits");
+    assert!(table.contains("% of "), "{table}");
 }

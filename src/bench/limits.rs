@@ -1,0 +1,334 @@
+//! What a device can do at most, measured: the ceilings that other figures are fractions of.
+
+use super::Spread;
+use crate::device::{BLOCK_THREADS, Buffer, Device, Kernel, Shape, launch};
+use crate::error::{Error, Result};
+use crate::layout::{LimitParams, Quad};
+use crate::programs::LIMITS;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Launches of each kernel that count, after one that does not.
+const RUNS: usize = 5;
+/// Words of on-chip memory a lane (`on_chip_words` of limits.cpp).
+const ON_CHIP_WORDS: u64 = 4;
+/// Chains of multiply-adds of a lane (`chains` of limits.cpp), on a GPU and on the CPU.
+const CHAINS: (u32, u32) = (8, 96);
+/// The multiply-adds' factor: chains creep towards 10000 and every round shows.
+const FACTOR: f32 = 0.9999;
+/// Where the waves' sum of tickets is: a line apart from the tickets.
+const TICKET_SUM: usize = 16;
+
+/// The ceilings of a device, each a rate a second; medians of five.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Limits {
+    /// Bytes read and written by a copy within the device's memory.
+    pub copy_bytes: Spread,
+    /// Multiply-adds of 32-bit floating-point numbers.
+    pub fused_adds: Spread,
+    /// Tickets of lanes from one word, one add a wave.
+    pub tickets: Spread,
+    /// Compare-and-swaps of 64-bit words that neighbouring lanes have side by side.
+    pub swaps: Spread,
+    /// The same in on-chip memory.
+    pub on_chip_swaps: Spread,
+}
+
+/// A ceiling by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ceiling {
+    /// [`Limits::copy_bytes`].
+    Memory,
+    /// [`Limits::fused_adds`].
+    Arithmetic,
+    /// [`Limits::tickets`].
+    Tickets,
+    /// [`Limits::swaps`].
+    Swaps,
+}
+
+impl Ceiling {
+    /// A word for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Ceiling::Memory => "memory",
+            Ceiling::Arithmetic => "arithmetic",
+            Ceiling::Tickets => "tickets",
+            Ceiling::Swaps => "swaps",
+        }
+    }
+}
+
+/// How near a figure is to the ceiling that binds it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Share {
+    /// The ceiling of which most is used.
+    pub of: Ceiling,
+    /// The share that is used.
+    pub share: f64,
+}
+
+/// What a ray, or a queue operation, asks of the device.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Demand {
+    /// Bytes loaded and stored.
+    pub bytes: f64,
+    /// Instructions that take the place of a multiply-add.
+    pub instructions: f64,
+    /// Tickets from one word.
+    pub tickets: f64,
+    /// Read-modify-writes on words of the device's memory.
+    pub swaps: f64,
+}
+
+impl Limits {
+    /// The ceiling of which most is used by `rate` units a second, each with such a demand.
+    ///
+    /// A model: bytes count as if all came from memory, instructions as if all were multiply-adds, and
+    /// read-modify-writes as if they were spread as those of the measurement are.
+    pub fn binding(&self, rate: f64, demand: &Demand) -> Share {
+        let shares = [
+            (Ceiling::Memory, demand.bytes, self.copy_bytes),
+            (Ceiling::Arithmetic, demand.instructions, self.fused_adds),
+            (Ceiling::Tickets, demand.tickets, self.tickets),
+            (Ceiling::Swaps, demand.swaps, self.swaps),
+        ];
+        let shares = shares.map(|(of, each, limit)| Share { of, share: rate * each / limit.median });
+        shares.into_iter().max_by(|a, b| a.share.total_cmp(&b.share)).expect("four of them")
+    }
+
+    /// The ceilings as lines for people: name, figure, unit.
+    pub fn lines(&self) -> [(&'static str, Spread, &'static str); 5] {
+        let scaled = |s: Spread, by: f64| Spread { median: s.median / by, min: s.min / by, max: s.max / by };
+        [
+            ("copy within memory", scaled(self.copy_bytes, 1e9), "GB/s read and written"),
+            ("fp32 multiply-adds", scaled(self.fused_adds, 1e9), "G/s"),
+            ("tickets of one word", scaled(self.tickets, 1e9), "G lane-tickets/s, one add a wave"),
+            ("64-bit swaps, coalesced", scaled(self.swaps, 1e9), "G/s"),
+            ("64-bit swaps, on chip", scaled(self.on_chip_swaps, 1e9), "G/s"),
+        ]
+    }
+}
+
+/// Measures every ceiling. What each kernel leaves is checked before its figure counts.
+///
+/// # Errors
+/// The device's own; a result that is not what the kernel should leave.
+pub fn measure(device: &Arc<dyn Device>) -> Result<Limits> {
+    Ok(Limits {
+        copy_bytes: copy(device)?,
+        fused_adds: fused_adds(device)?,
+        tickets: tickets(device)?,
+        swaps: swaps(device)?,
+        on_chip_swaps: on_chip_swaps(device)?,
+    })
+}
+
+/// As many lanes as are resident at once.
+fn resident(device: &Arc<dyn Device>, kernel: &Kernel, words: u64) -> Result<Shape> {
+    let threads = if device.is_wide() { BLOCK_THREADS } else { 1 };
+    let shared = (u64::from(threads) * words * 8) as u32;
+    Ok(Shape { blocks: device.resident_blocks(kernel, threads, shared)?, threads, shared })
+}
+
+fn lanes(shape: Shape) -> usize {
+    shape.blocks as usize * shape.threads as usize
+}
+
+/// How often, on a wide device or on the CPU: launches of some milliseconds.
+fn often(device: &Arc<dyn Device>, wide: u32, narrow: u32) -> u32 {
+    if device.is_wide() { wide } else { narrow }
+}
+
+/// Rates of `work` units a launch. `prepare` sets up and `check` looks at what is left, both untimed.
+fn rates(
+    device: &Arc<dyn Device>,
+    kernel: &Kernel,
+    shape: Shape,
+    params: &LimitParams,
+    work: f64,
+    prepare: impl Fn() -> Result<()>,
+    check: impl Fn() -> Result<bool>,
+) -> Result<Spread> {
+    let mut figures = vec![];
+    for run in 0..=RUNS {
+        prepare()?;
+        let start = device.mark()?;
+        // SAFETY: the parameters are this kernel's, and the caller holds what they point to.
+        unsafe { launch(device, kernel, shape, params)? };
+        let end = device.mark()?;
+        let seconds = device.elapsed(&start, &end)?.as_secs_f64();
+        if !check()? {
+            return Err(Error::Device(format!(
+                "{}: {} left wrong results; no figure is worth printing",
+                device.info().id,
+                kernel.name
+            )));
+        }
+        if run > 0 {
+            figures.push(work / seconds.max(1e-9));
+        }
+    }
+    Ok(Spread::of(&figures))
+}
+
+fn copy(device: &Arc<dyn Device>) -> Result<Spread> {
+    let unit = LIMITS.unit(&[]);
+    // 1 GiB and 64 MiB a side: beyond every cache.
+    let quads = 1usize << often(device, 26, 22);
+    let source = Buffer::<Quad>::new(device, quads, "what is copied")?;
+    let target = Buffer::<Quad>::new(device, quads, "the copy")?;
+    let right = Buffer::<u64>::zeroed(device, 1, "a count")?;
+    let params = LimitParams {
+        source: source.ptr(),
+        target: target.ptr(),
+        words: right.ptr(),
+        length: quads as u64,
+        ..LimitParams::default()
+    };
+    let kernel = device.kernel(&unit, "limit_copy")?;
+    let shape = resident(device, &kernel, 0)?;
+    let run = |name| {
+        let kernel = device.kernel(&unit, name)?;
+        // SAFETY: as above.
+        unsafe { launch(device, &kernel, shape, &params) }
+    };
+    run("limit_fill")?;
+    rates(
+        device,
+        &kernel,
+        shape,
+        &params,
+        32.0 * quads as f64,
+        || target.zero(),
+        || {
+            right.zero()?;
+            run("limit_check_copy")?;
+            Ok(right.to_vec()? == [quads as u64])
+        },
+    )
+}
+
+/// What lanes of the multiply-add kernel end with, which start at 0, 1, .. 63 and repeat.
+fn chain_sums(chains: u32, rounds: u32) -> Vec<f32> {
+    let end = |start: u32| (0..rounds).fold(start as f32, |x, _| x.mul_add(FACTOR, 1.0));
+    let ends: Vec<f32> = (0..64 + chains).map(end).collect();
+    // Chain c of a lane starts c above its first; they are summed in this order.
+    (0..64).map(|first| ends[first..first + chains as usize].iter().fold(0.0, |sum, x| sum + x)).collect()
+}
+
+fn fused_adds(device: &Arc<dyn Device>) -> Result<Spread> {
+    let kernel = device.kernel(&LIMITS.unit(&[]), "limit_fma")?;
+    let shape = resident(device, &kernel, 0)?;
+    let (rounds, chains) =
+        (often(device, 1 << 14, 1 << 17), if device.is_wide() { CHAINS.0 } else { CHAINS.1 });
+    let values = Buffer::<f32>::zeroed(device, lanes(shape), "sums")?;
+    let params = LimitParams { values: values.ptr(), rounds, factor: FACTOR, ..LimitParams::default() };
+    let wanted = chain_sums(chains, rounds);
+    let work = lanes(shape) as f64 * f64::from(rounds) * f64::from(chains);
+    rates(
+        device,
+        &kernel,
+        shape,
+        &params,
+        work,
+        || values.zero(),
+        || {
+            let found = values.to_vec()?;
+            Ok(found.iter().enumerate().all(|(lane, v)| *v == wanted[lane % 64]))
+        },
+    )
+}
+
+fn tickets(device: &Arc<dyn Device>) -> Result<Spread> {
+    let kernel = device.kernel(&LIMITS.unit(&[]), "limit_tickets")?;
+    let shape = resident(device, &kernel, 0)?;
+    let rounds = u64::from(often(device, 1 << 8, 1 << 19));
+    let words = Buffer::<u64>::zeroed(device, TICKET_SUM + 1, "tickets")?;
+    let params = LimitParams { words: words.ptr(), rounds: rounds as u32, ..LimitParams::default() };
+    let wave = u64::from(device.info().wave_size);
+    let adds = rounds * (lanes(shape) as u64 / wave);
+    let work = (adds * wave) as f64;
+    rates(
+        device,
+        &kernel,
+        shape,
+        &params,
+        work,
+        || words.zero(),
+        || {
+            let found = words.to_vec()?;
+            // Each multiple of the wave size below the end was handed out once.
+            let sum = (u128::from(adds) * u128::from(adds - 1) / 2 * u128::from(wave)) as u64;
+            Ok((found[0], found[TICKET_SUM]) == (adds * wave, sum))
+        },
+    )
+}
+
+fn swaps(device: &Arc<dyn Device>) -> Result<Spread> {
+    let kernel = device.kernel(&LIMITS.unit(&[]), "limit_cas")?;
+    let shape = resident(device, &kernel, 0)?;
+    let rounds = u64::from(often(device, 1 << 8, 1 << 10));
+    let words = Buffer::<u64>::zeroed(device, lanes(shape) * often(device, 4, 1 << 11) as usize, "words")?;
+    let length = words.len() as u64;
+    let params = LimitParams { words: words.ptr(), rounds: rounds as u32, length, ..LimitParams::default() };
+    rates(
+        device,
+        &kernel,
+        shape,
+        &params,
+        (rounds * length) as f64,
+        || words.zero(),
+        || Ok(words.to_vec()?.iter().all(|word| *word == rounds)),
+    )
+}
+
+fn on_chip_swaps(device: &Arc<dyn Device>) -> Result<Spread> {
+    let kernel = device.kernel(&LIMITS.unit(&[]), "limit_cas_on_chip")?;
+    let shape = resident(device, &kernel, ON_CHIP_WORDS)?;
+    let rounds = u64::from(often(device, 1 << 11, 1 << 18));
+    let words = Buffer::<u64>::zeroed(device, lanes(shape), "words")?;
+    let params = LimitParams { words: words.ptr(), rounds: rounds as u32, ..LimitParams::default() };
+    let each = rounds * ON_CHIP_WORDS;
+    rates(
+        device,
+        &kernel,
+        shape,
+        &params,
+        (each * lanes(shape) as u64) as f64,
+        || words.zero(),
+        || Ok(words.to_vec()?.iter().all(|word| *word == each)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits() -> Limits {
+        let one = |median| Spread { median, min: median, max: median };
+        Limits {
+            copy_bytes: one(1000.0),
+            fused_adds: one(4000.0),
+            tickets: one(50.0),
+            swaps: one(100.0),
+            on_chip_swaps: one(1.0),
+        }
+    }
+
+    #[test]
+    fn the_ceiling_that_is_used_most_binds() {
+        let demand = Demand { bytes: 100.0, instructions: 100.0, tickets: 0.0, swaps: 1.0 };
+        let share = limits().binding(5.0, &demand);
+        assert_eq!((share.of, share.share), (Ceiling::Memory, 0.5));
+        let share = limits().binding(5.0, &Demand { tickets: 8.0, ..demand });
+        assert_eq!((share.of, share.share), (Ceiling::Tickets, 0.8));
+    }
+
+    #[test]
+    fn every_round_of_the_chains_shows() {
+        assert_eq!(chain_sums(2, 0)[..3], [1.0, 3.0, 5.0]);
+        assert_ne!(chain_sums(8, 1 << 14), chain_sums(8, (1 << 14) - 1));
+    }
+}

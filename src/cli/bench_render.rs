@@ -1,0 +1,276 @@
+//! `rayq bench render`: engines against each other.
+
+use super::bench_table::{self, Group, Report};
+use super::progress::Status;
+use super::render::parse_seconds;
+use super::report::Origin;
+use super::signals::Signals;
+use super::work::parse_tile;
+use crate::bench::render::{Choice, Plan, measure};
+use crate::bench::sweep::Sweep;
+use crate::device::Device;
+use crate::engine::{Compact, EngineKind, Policy, Settings};
+use crate::error::{Error, Result};
+use crate::film::Output;
+use crate::queue::QueueKind;
+use crate::scene::{Overrides, Scene};
+use clap::value_parser;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Arguments of `rayq bench render`.
+///
+/// Every film is compared with the megakernel's before a figure is printed. Engines take turns, round after round, and
+/// ratios are taken within each round.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Scene files
+    #[arg(default_values = ["scenes/complex.toml", "scenes/cornell.toml"])]
+    scenes: Vec<PathBuf>,
+    /// Sizes of the picture in pixels
+    #[arg(long, value_name = "WxH", value_delimiter = ',', value_parser = parse_tile, conflicts_with_all = ["width", "height"])]
+    sizes: Vec<(u32, u32)>,
+    /// Width in pixels, for a single size
+    #[arg(long, default_value_t = 3840, value_parser = value_parser!(u32).range(1..))]
+    width: u32,
+    /// Height in pixels, for a single size
+    #[arg(long, default_value_t = 2160, value_parser = value_parser!(u32).range(1..))]
+    height: u32,
+    /// Samples a pixel
+    #[arg(long, value_delimiter = ',', default_values = ["1"], value_parser = value_parser!(u32).range(1..))]
+    spp: Vec<u32>,
+    /// Where to run: auto, cpu, cuda, cuda:N, hip or hip:N
+    #[arg(long, default_value = "auto")]
+    device: String,
+    /// Threads of the CPU device
+    #[arg(long)]
+    workers: Option<usize>,
+    /// Engines
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["megakernel", "compaction", "tile-queue"])]
+    engines: Vec<EngineKind>,
+    /// Forms of the compaction engine
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["append", "scan"])]
+    compacts: Vec<Compact>,
+    /// Policies of the tile-queue engine
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["paper", "adaptive"])]
+    policies: Vec<Policy>,
+    /// Queues of the tile-queue engine
+    #[arg(long, value_parser = QueueKind::tile_queue_parser(), value_delimiter = ',', default_values = ["glfq"])]
+    queues: Vec<QueueKind>,
+    /// Tile size of the tile-queue engine: WxH or N
+    #[arg(long, value_parser = parse_tile)]
+    tile: Option<(u32, u32)>,
+    /// Lanes of the tile-queue engine
+    #[arg(long, value_parser = value_parser!(u32).range(1..))]
+    lanes: Option<u32>,
+    /// Interleaved rounds; the median counts
+    #[arg(long, default_value_t = 5, value_parser = value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// Pictures in a row for each figure; by default up to ten, as many as 20 ms have room for
+    #[arg(long, value_parser = value_parser!(u32).range(1..=1000))]
+    frames: Option<u32>,
+    /// Measure a cost curve instead: each scene at many values of one parameter
+    #[arg(long, value_enum)]
+    sweep: Option<Sweep>,
+    /// The sweep's values, instead of its own
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', requires = "sweep")]
+    values: Vec<f64>,
+    /// Also in slices of so many milliseconds, compared by the host's clock with one launch for all
+    #[arg(long, value_name = "MS", value_delimiter = ',', value_parser = value_parser!(u64).range(1..=60_000))]
+    slices: Vec<u64>,
+    /// Also count, with instrumented kernels in a pass of its own, active lanes a step, and queue operations, atomics
+    /// and bytes a ray
+    #[arg(long)]
+    effort: bool,
+    /// Also measure the device's limits, and print each speed as a share of the limit that binds it; goes with --effort
+    #[arg(long)]
+    limits: bool,
+    /// Write everything as JSON, too
+    #[arg(long, value_name = "FILE.json")]
+    json: Option<PathBuf>,
+    /// Write a line a row as CSV, too
+    #[arg(long, value_name = "FILE.csv")]
+    csv: Option<PathBuf>,
+    /// Write plots here, as SVG and PNG: bars for each picture, curves for a sweep
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
+    /// End after this time with the rows that are finished, exit code 3
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    timeout: Option<Duration>,
+    /// No progress
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// A picture to measure.
+struct Picture {
+    scene: String,
+    /// The sweep's value.
+    value: Option<f64>,
+    picture: Scene,
+    contenders: Vec<Settings>,
+}
+
+impl Args {
+    fn plan(&self) -> Plan {
+        Plan { rounds: self.rounds, frames: self.frames, effort: self.effort || self.limits }
+    }
+
+    /// Who takes part: each whole, and then once for each slice.
+    fn contenders(&self) -> Vec<Settings> {
+        let choice = Choice {
+            engines: self.engines.clone(),
+            compacts: self.compacts.clone(),
+            policies: self.policies.clone(),
+            queues: self.queues.clone(),
+        };
+        let slices = self.slices.iter().map(|&ms| Some(Duration::from_millis(ms)));
+        let base = Settings { slice: None, tile: self.tile, lanes: self.lanes, ..Settings::default() };
+        let sliced = |slice| choice.contenders(&Settings { slice, ..base.clone() });
+        [None].into_iter().chain(slices).flat_map(sliced).collect()
+    }
+
+    /// The scenes at every size and number of samples that is asked for.
+    fn scenes(&self) -> Result<Vec<(String, Scene)>> {
+        let generated = self.sweep == Some(Sweep::Spheres);
+        let files = if generated { &self.scenes[..1] } else { &self.scenes[..] };
+        let one = [(self.width, self.height)];
+        let sizes = if self.sizes.is_empty() { &one[..] } else { &self.sizes };
+        let mut all = vec![];
+        for path in files {
+            let name = if generated { "generated spheres".into() } else { path.display().to_string() };
+            let scene = if generated { crate::bench::sweep::sphere_cloud(1)? } else { Scene::load(path)? };
+            for &(width, height) in sizes {
+                for &spp in &self.spp {
+                    let size = Overrides {
+                        width: Some(width),
+                        height: Some(height),
+                        spp: Some(spp),
+                        ..Overrides::default()
+                    };
+                    all.push((name.clone(), scene.clone().with_overrides(&size)?));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Everything to measure, in order; what cannot be is refused before anything runs.
+    fn pictures(&self, device: &dyn Device) -> Result<Vec<Picture>> {
+        let contenders = self.contenders();
+        let Some(sweep) = self.sweep else {
+            let whole =
+                |(scene, picture)| Picture { scene, value: None, picture, contenders: contenders.clone() };
+            return Ok(self.scenes()?.into_iter().map(whole).collect());
+        };
+        let own = sweep.values(device.is_wide());
+        let values = if self.values.is_empty() { &own } else { &self.values };
+        let mut all = vec![];
+        for (scene, picture) in self.scenes()? {
+            for &value in values {
+                all.push(Picture {
+                    scene: scene.clone(),
+                    value: Some(value),
+                    picture: sweep.scene(&picture, value)?,
+                    contenders: sweep.contenders(&contenders, value)?,
+                });
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Where the report goes.
+struct Outputs {
+    json: Option<Output>,
+    csv: Option<Output>,
+    plots: Option<PathBuf>,
+}
+
+impl Outputs {
+    fn prepare(args: &Args) -> Result<Outputs> {
+        let prepare = |path: &Option<PathBuf>| path.as_deref().map(Output::prepare).transpose();
+        if let Some(folder) = &args.plots {
+            std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, e))?;
+        }
+        Ok(Outputs { json: prepare(&args.json)?, csv: prepare(&args.csv)?, plots: args.plots.clone() })
+    }
+
+    fn write(&self, report: &Report) -> Result<()> {
+        if let Some(json) = &self.json {
+            json.write((serde_json::to_string_pretty(report).expect("plain data") + "\n").as_bytes())?;
+        }
+        if let Some(csv) = &self.csv {
+            csv.write(bench_table::csv(report).as_bytes())?;
+        }
+        self.plots.as_deref().map_or(Ok(()), |folder| bench_table::plots(folder, report))
+    }
+}
+
+/// Measures and reports. What is finished when a signal or the time limit ends it is kept.
+pub fn run(args: &Args) -> Result<()> {
+    let start = Instant::now();
+    let signals = Signals::install()?;
+    let outputs = Outputs::prepare(args)?;
+    let device = super::open_device(&args.device, args.workers, args.quiet)?;
+    let pictures = args.pictures(&*device)?;
+    let limits = args.limits.then(|| super::bench_limits::told(&device, args.quiet)).transpose()?;
+    let mut report = Report {
+        schema_version: 2,
+        origin: Origin::here(),
+        device: device.info().clone(),
+        plan: args.plan(),
+        limits,
+        sweep: args.sweep,
+        groups: vec![],
+        worst: vec![],
+    };
+    let stop = || match (signals.received(), args.timeout) {
+        (Some(signal), _) => Err(Error::Interrupted(signal)),
+        (None, Some(limit)) if start.elapsed() >= limit => {
+            let limit = limit.as_secs_f64();
+            Err(Error::Device(format!("not finished within {limit} s; the finished rows are kept")))
+        }
+        _ => Ok(()),
+    };
+    let measured = pictures.iter().try_for_each(|picture| one(args, &device, picture, &mut report, &stop));
+    report.worst = bench_table::worst(&report);
+    let told = super::print(&bench_table::worst_text(&report));
+    let written = outputs.write(&report);
+    measured.and(told).and(written).and(refusals(&report))
+}
+
+/// Measures a picture, prints its table and adds it to the report.
+fn one(
+    args: &Args,
+    device: &Arc<dyn Device>,
+    picture: &Picture,
+    report: &mut Report,
+    stop: &dyn Fn() -> Result<()>,
+) -> Result<()> {
+    stop()?;
+    let status = Status::new(args.quiet);
+    let (result, end) = measure(device, &picture.picture, &picture.contenders, args.plan(), stop, |text| {
+        status.show(&format!("{}, {text}", picture.scene));
+    });
+    drop(status);
+    let group = Group::new(&picture.scene, picture.value, &picture.picture, result, report);
+    if !group.rows.is_empty() || !group.refused.is_empty() {
+        super::print(&bench_table::text(&group, report))?;
+        report.groups.push(group);
+    }
+    end
+}
+
+/// A contender without figures is no success.
+fn refusals(report: &Report) -> Result<()> {
+    let refused: usize = report.groups.iter().map(|group| group.refused.len()).sum();
+    match report.groups.iter().flat_map(|group| &group.refused).next() {
+        None => Ok(()),
+        Some(first) => Err(Error::Device(format!(
+            "{refused} contenders have no figures; the first, {}: {}",
+            first.name, first.why
+        ))),
+    }
+}
