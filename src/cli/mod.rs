@@ -6,6 +6,7 @@ pub mod devices;
 pub mod kernels;
 pub mod live;
 pub mod preview;
+pub mod profile;
 mod progress;
 pub mod render;
 mod report;
@@ -41,6 +42,11 @@ enum Command {
     Bench(bench::Command),
     /// Judge queues by histories: nothing lost, first in first out, linearizable
     Verify(Box<verify::Args>),
+    /// Costs for each successful operation, counted by the vendor's profiler
+    #[command(subcommand)]
+    Profile(profile::Command),
+    #[command(hide = true)]
+    ProfileWorkload(profile::WorkloadArgs),
     /// List the devices that kernels can run on, and why others cannot
     Devices(devices::Args),
     /// Export the kernels' source, or compile it for an architecture without a device
@@ -56,6 +62,8 @@ impl Cli {
             Command::Serve(args) => serve::run(args),
             Command::Bench(command) => bench::run(command),
             Command::Verify(args) => verify::run(&args),
+            Command::Profile(command) => profile::run(&command),
+            Command::ProfileWorkload(args) => profile::run_workload(&args),
             Command::Devices(args) => devices::run(&args),
             Command::Kernels(args) => kernels::run(&args),
         }
