@@ -1,6 +1,7 @@
 //! The command line: one file a command, and what the commands share.
 
 pub mod bench;
+pub mod bench_paper;
 pub mod bench_queue;
 pub mod devices;
 pub mod kernels;

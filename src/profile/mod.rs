@@ -289,7 +289,8 @@ impl Profiler {
         let mut child = Command::new(myself);
         child.args(["profile-workload", "--device", device]);
         child.arg("--works").arg(&orders).arg("--result").arg(&result);
-        let kernels: Vec<_> = works.iter().flat_map(|work| work.kernels()).copied().collect();
+        let mut kernels: Vec<_> = works.iter().flat_map(|work| work.kernels()).copied().collect();
+        kernels.dedup();
         let launches = match self.kind {
             Kind::Ncu => ncu::profile(&self.path, &kernels, &child, folder.path())?,
             Kind::Rocprof => rocprof::profile(&self.path, &kernels, &child, folder.path())?,
