@@ -205,7 +205,7 @@ fn a_browser_shows_the_report_without_asking_for_anything() {
     assert_eq!(figures, 1 + 3 + 2 + 2);
     let drawn = browser.run(
         "return [...document.querySelectorAll('figure svg')]
-            .filter(s => s.getBoundingClientRect().width > 300 && s.getBoundingClientRect().height > 80
+            .filter(s => s.getBoundingClientRect().width > 300 && s.getBoundingClientRect().height > 60
                 && s.querySelectorAll('polyline, rect').length > 1).length",
     );
     assert_eq!(drawn, figures, "every figure has a size and something in it");
