@@ -13,7 +13,7 @@ pub struct Axis {
 }
 
 /// How light is carried: kernels/trace/integrator.h.
-pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "shadowed", "path"] };
+pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "shadowed", "path", "general"] };
 /// The tile queue: one header a value under kernels/queue, see select.h.
 pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq", "gwfq", "gwfq_ymc", "sfq"] };
 /// Every queue, for programs that measure or judge them.
@@ -62,6 +62,13 @@ pub static RAY_COUNT: Program = Program {
     file: "engine/ray_count.cpp",
     axes: &[&INTEGRATOR],
     kernels: &["ray_count"],
+};
+/// What each pixel's centre sees first.
+pub static FIRST_HIT: Program = Program {
+    name: "first_hit",
+    file: "engine/first_hit.cpp",
+    axes: &[&INTEGRATOR],
+    kernels: &["first_hit"],
 };
 /// Scripted queue operations with a record of each, for the judges of histories.
 pub static QUEUE_PROBE: Program = Program {
@@ -133,6 +140,7 @@ pub static PROGRAMS: &[&Program] = &[
     &COMPACTION,
     &TILE_QUEUE,
     &RAY_COUNT,
+    &FIRST_HIT,
     &QUEUE_PROBE,
     &QUEUE_PROBE_OUTER,
     &QUEUE_BENCH,

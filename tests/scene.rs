@@ -88,7 +88,7 @@ fn e07_a_mesh_that_exists_is_refused_clearly() {
         "camera = { from = [0, 0, 3], at = [0, 0, 0] }\nobjects = [{ type = \"mesh\", file = \"a.obj\" }]\n";
     std::fs::write(&scene, text).expect("writable");
     let text = refusal(Scene::load(&scene));
-    assert!(text.contains(":2:14: objects[0].type: meshes cannot be rendered yet"), "{text}");
+    assert!(text.contains(":2:30: objects[0].file: ") && text.contains("a.obj"), "{text}");
 }
 
 #[test]
@@ -128,6 +128,20 @@ fn both_formats_give_the_same_scene() {
             "objects": [{"type": "sphere", "center": [0, 0, 0], "radius": 1e-1, "material": "m"}]}"#,
     );
     assert_eq!(from_toml.expect("good TOML"), from_json.expect("good JSON"));
+}
+
+#[test]
+fn json_null_is_a_key_that_is_not_there() {
+    let scene = |keys: &str| {
+        json(&format!(
+            r#"{{"camera": {{"from": [0, 0, 3], "at": [0, 0, 0], "up": null}}, "image": {{{keys}}}}}"#
+        ))
+    };
+    assert_eq!(
+        scene(r#""spp": null, "width": 9"#).expect("a scene"),
+        scene(r#""width": 9"#).expect("a scene")
+    );
+    assert_refused(json(r#"{"camera": null}"#), "s.json", "`camera` is missing");
 }
 
 #[test]
