@@ -2,8 +2,10 @@
 //! number before the result that it times was checked.
 
 pub mod bars;
+pub mod chart;
 pub mod limits;
 pub mod litmus;
+pub mod paper;
 pub mod plot;
 pub mod queue;
 pub mod render;
@@ -11,7 +13,7 @@ pub mod sweep;
 pub mod verify;
 
 /// Median, smallest and largest of some figures.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Spread {
     /// The middle one; of an even number, the mean of the two in the middle.
     pub median: f64,

@@ -55,6 +55,20 @@ impl Plot {
         self.bounds().map_or(Ok(()), |_| write(self, stem))
     }
 
+    /// The SVG form, a whole document; none of a plot without a point.
+    ///
+    /// # Errors
+    /// The drawing library's words.
+    pub fn svg(&self) -> std::result::Result<Option<String>, String> {
+        if self.bounds().is_none() {
+            return Ok(None);
+        }
+        register();
+        let mut text = String::new();
+        self.draw(SVGBackend::with_string(&mut text, SIZE).into_drawing_area())?;
+        Ok(Some(text))
+    }
+
     /// The least and the largest coordinates; nothing if there is no point.
     fn bounds(&self) -> Option<[(f64, f64); 2]> {
         let span = |of: fn(&(f64, f64)) -> f64| {

@@ -11,6 +11,8 @@ pub enum Command {
     Queue(Box<super::bench_queue::Args>),
     /// What the device can do at most: memory, arithmetic, tickets and swaps
     Limits(super::bench_limits::Args),
+    /// The paper's study on this device: a report with figures, beside what was published
+    Paper(super::bench_paper::Args),
 }
 
 /// Measures and reports.
@@ -19,5 +21,6 @@ pub fn run(command: Command) -> Result<()> {
         Command::Render(args) => super::bench_render::run(&args),
         Command::Queue(args) => super::bench_queue::run(&args),
         Command::Limits(args) => super::bench_limits::run(&args),
+        Command::Paper(args) => super::bench_paper::run(&args),
     }
 }

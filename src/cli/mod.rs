@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod bench_limits;
+pub mod bench_paper;
 pub mod bench_queue;
 pub mod bench_render;
 mod bench_table;
@@ -10,6 +11,7 @@ pub mod kernels;
 pub mod litmus;
 mod picture;
 pub mod preview;
+pub mod profile;
 mod progress;
 pub mod render;
 mod report;
@@ -49,6 +51,11 @@ enum Command {
     Verify(Box<verify::Args>),
     /// Run races that show what the memory orders under the queues are worth on a device
     Litmus(litmus::Args),
+    /// Costs for each successful operation, counted by the vendor's profiler
+    #[command(subcommand)]
+    Profile(profile::Command),
+    #[command(hide = true)]
+    ProfileWorkload(profile::WorkloadArgs),
     /// List the devices that kernels can run on, and why others cannot
     Devices(devices::Args),
     /// Export the kernels' source, or compile it for an architecture without a device
@@ -65,6 +72,8 @@ impl Cli {
             Command::Bench(command) => bench::run(command),
             Command::Verify(args) => verify::run(&args),
             Command::Litmus(args) => litmus::run(&args),
+            Command::Profile(command) => profile::run(&command),
+            Command::ProfileWorkload(args) => profile::run_workload(&args),
             Command::Devices(args) => devices::run(&args),
             Command::Kernels(args) => kernels::run(&args),
         }
