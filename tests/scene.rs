@@ -354,8 +354,9 @@ fn shipped_scenes_are_the_reference_scenes() {
         let view = flatten::view(scene);
         assert_eq!((view.ray_offset, view.t_min, view.jitter), (1e-4, 1e-4, 0.0));
     }
-    let sunflower = Scene::load(&root("scenes/sunflower.toml")).expect("a good scene");
-    assert_eq!(sunflower.integrator, Integrator::Path);
+    for path in ["scenes/sunflower.toml", "scenes/long-tail.toml"] {
+        assert_eq!(Scene::load(&root(path)).expect("a good scene").integrator, Integrator::Path);
+    }
 }
 
 #[test]
