@@ -6,6 +6,7 @@
 
 mod file;
 mod finish;
+pub mod generate;
 mod gltf;
 pub mod image;
 mod obj;
