@@ -86,33 +86,40 @@ impl ModelInfo {
     }
 
     fn describe(&self, file: &Path) -> String {
-        let Summary { meshes, instances, triangles, degenerate, area, bounds } = &self.summary;
-        let left_out =
-            if *degenerate > 0 { format!(", {degenerate} degenerate ones left out") } else { String::new() };
-        let bounds = bounds.map_or("none".into(), |[low, high]| format!("{low:?} to {high:?}"));
-        let material = |m: &MaterialInfo| {
-            let textures = if m.textures.is_empty() {
-                String::new()
-            } else {
-                format!(" with {}", m.textures.join(", "))
-            };
-            format!("{:?} {}{textures}", m.name, m.kind)
+        let material = |m: &MaterialInfo| match m.textures.is_empty() {
+            true => format!("{:?} {}", m.name, m.kind),
+            false => format!("{:?} {} with {}", m.name, m.kind, m.textures.join(", ")),
         };
-        let texture = |t: &TextureInfo| format!("{} {} x {} {}", t.name, t.width, t.height, t.texels);
-        let mut values = vec![
-            ("triangles", format!("{triangles}{left_out}")),
-            ("area", format!("{area:.6}")),
-            ("bounds", bounds),
-            ("meshes", format!("{meshes}, as {instances} instances")),
-            ("materials", self.materials.len().to_string()),
-        ];
+        let mut values = describe_meshes(&self.summary);
+        values.push(("materials", self.materials.len().to_string()));
         values.extend(self.materials.iter().map(|m| ("", material(m))));
-        values.push(("textures", self.textures.len().to_string()));
-        values.extend(self.textures.iter().map(|t| ("", texture(t))));
+        values.extend(describe_textures(&self.textures));
         values.push(("lights", self.lights.to_string()));
         values.extend(self.warnings.iter().map(|w| ("warning", w.clone())));
         lines(file, &values)
     }
+}
+
+/// Lines of a name and a value about meshes.
+fn describe_meshes(summary: &Summary) -> Vec<(&'static str, String)> {
+    let Summary { meshes, instances, triangles, degenerate, area, bounds } = summary;
+    let triangles = match degenerate {
+        0 => triangles.to_string(),
+        _ => format!("{triangles}, {degenerate} degenerate ones left out"),
+    };
+    let bounds = bounds.map_or("none".into(), |[low, high]| format!("{low:?} to {high:?}"));
+    vec![
+        ("triangles", triangles),
+        ("area", format!("{area:.6}")),
+        ("bounds", bounds),
+        ("meshes", format!("{meshes}, as {instances} instances")),
+    ]
+}
+
+/// The number of textures and a line about each.
+fn describe_textures(textures: &[TextureInfo]) -> Vec<(&'static str, String)> {
+    let each = textures.iter().map(|t| ("", format!("{} {} x {} {}", t.name, t.width, t.height, t.texels)));
+    [("textures", textures.len().to_string())].into_iter().chain(each).collect()
 }
 
 impl MaterialInfo {
@@ -156,12 +163,24 @@ struct SceneInfo {
     integrator: &'static str,
     spheres: usize,
     planes: usize,
+    /// Of its meshes; the bounds hold spheres too, but no planes.
+    #[serde(flatten)]
+    summary: Summary,
     materials: usize,
+    textures: Vec<TextureInfo>,
     lights: usize,
+    warnings: Vec<String>,
 }
 
 impl SceneInfo {
     fn of(scene: &Scene) -> SceneInfo {
+        let mut summary = Summary { meshes: scene.meshes.len(), ..Summary::default() };
+        for instance in &scene.instances {
+            summary.add(&scene.meshes[instance.mesh as usize].mesh, &instance.transform);
+        }
+        for sphere in &scene.spheres {
+            summary.enclose(sphere.center - sphere.radius, sphere.center + sphere.radius);
+        }
         SceneInfo {
             width: scene.image.width,
             height: scene.image.height,
@@ -170,8 +189,11 @@ impl SceneInfo {
             integrator: scene.integrator.name(),
             spheres: scene.spheres.len(),
             planes: scene.planes.len(),
+            summary,
             materials: scene.materials.len(),
-            lights: scene.lights.len(),
+            textures: scene.images.iter().map(|image| TextureInfo::of(image)).collect(),
+            lights: scene.lights.len() + scene.lamps.len(),
+            warnings: scene.warnings.clone(),
         }
     }
 
@@ -180,14 +202,17 @@ impl SceneInfo {
             "{} x {}, {} samples a pixel, depth {}",
             self.width, self.height, self.spp, self.max_depth
         );
-        let values = [
+        let mut values = vec![
             ("image", size),
             ("integrator", self.integrator.to_owned()),
             ("spheres", self.spheres.to_string()),
             ("planes", self.planes.to_string()),
-            ("materials", self.materials.to_string()),
-            ("lights", self.lights.to_string()),
         ];
+        values.extend(describe_meshes(&self.summary));
+        values.push(("materials", self.materials.to_string()));
+        values.extend(describe_textures(&self.textures));
+        values.push(("lights", self.lights.to_string()));
+        values.extend(self.warnings.iter().map(|w| ("warning", w.clone())));
         lines(file, &values)
     }
 }
