@@ -80,15 +80,18 @@ fn e07_no_objects_are_fine_and_a_missing_mesh_is_named() {
 }
 
 #[test]
-fn e07_a_mesh_that_exists_is_refused_clearly() {
+fn e07_a_mesh_that_is_wrong_is_refused_clearly() {
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("a.obj"), "").expect("writable");
+    std::fs::write(folder.path().join("a.obj"), "f 1 2 3\n").expect("writable");
     let scene = folder.path().join("s.toml");
     let text =
         "camera = { from = [0, 0, 3], at = [0, 0, 0] }\nobjects = [{ type = \"mesh\", file = \"a.obj\" }]\n";
     std::fs::write(&scene, text).expect("writable");
     let text = refusal(Scene::load(&scene));
-    assert!(text.contains(":2:30: objects[0].file: ") && text.contains("a.obj"), "{text}");
+    assert!(
+        text.contains(":2:30: objects[0].file: ") && text.contains("a.obj:1: f: `1`: there is no vertex 1"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -7,6 +7,7 @@ pub mod bench_queue;
 pub mod bench_render;
 mod bench_table;
 pub mod devices;
+pub mod info;
 pub mod kernels;
 pub mod litmus;
 mod picture;
@@ -44,6 +45,8 @@ enum Command {
     Preview(preview::Args),
     /// Show a scene live in a browser, and steer it there: for machines without a display
     Serve(serve::Args),
+    /// Say what a scene or a model holds: triangles, area, bounds, materials, textures, lights, warnings
+    Info(info::Args),
     /// Measure engines and queues
     #[command(subcommand)]
     Bench(bench::Command),
@@ -69,6 +72,7 @@ impl Cli {
             Command::Render(args) => render::run(args),
             Command::Preview(args) => preview::run(args),
             Command::Serve(args) => serve::run(args),
+            Command::Info(args) => info::run(&args),
             Command::Bench(command) => bench::run(command),
             Command::Verify(args) => verify::run(&args),
             Command::Litmus(args) => litmus::run(&args),
