@@ -118,9 +118,18 @@ pub static PROBE: Program = Program {
     kernels: &["probe_tickets", "probe_cas", "probe_arithmetic"],
 };
 
+/// What surfaces, textures and skies do, for the tests of light.
+pub static LIGHT_PROBE: Program = Program {
+    name: "light_probe",
+    file: "probe/light_probe.cpp",
+    axes: &[],
+    kernels: &["probe_texture", "probe_albedo", "probe_sky", "probe_sky_sample"],
+};
+
 /// Every program.
 pub static PROGRAMS: &[&Program] = &[
     &PROBE,
+    &LIGHT_PROBE,
     &MEGAKERNEL,
     &COMPACTION,
     &TILE_QUEUE,

@@ -11,6 +11,7 @@ mod camera;
 mod fault;
 pub mod flatten;
 mod format;
+pub mod lighting;
 mod locate;
 mod source;
 mod validate;
@@ -19,9 +20,11 @@ pub use camera::Camera;
 pub use source::MAX_FILE_BYTES;
 
 use crate::error::{Error, Result};
+use crate::model;
 use glam::Vec3;
 use std::ops::RangeInclusive;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Pixels along one side of the image.
 pub const SIDES: RangeInclusive<u32> = 1..=65536;
@@ -89,6 +92,17 @@ pub struct Background {
     pub down: Vec3,
     /// Straight up.
     pub up: Vec3,
+}
+
+/// An image that is the background: latitude and longitude, its middle the direction -z, its right half +x.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SkyImage {
+    /// Radiance, before `scale`.
+    pub image: Arc<model::Image>,
+    /// By how much of a turn it is turned about y, counter-clockwise seen from above, 0..1.
+    pub turn: f32,
+    /// Factor of its radiance.
+    pub scale: f32,
 }
 
 /// How light is carried.
