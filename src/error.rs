@@ -49,6 +49,11 @@ impl Error {
         }
     }
 
+    /// An input error whose text may quote the user's: made one line of bounded length.
+    pub fn input(text: impl AsRef<str>) -> Error {
+        Error::Input(one_line(text.as_ref()))
+    }
+
     /// An output error from the operating system.
     pub fn output(path: impl Into<PathBuf>, why: impl ToString) -> Error {
         Error::Output { path: path.into(), why: why.to_string() }
@@ -57,3 +62,16 @@ impl Error {
 
 /// A result with rayq's error.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// Errors are one line and not much more: longer texts are cut.
+const MAX_CHARS: usize = 600;
+
+/// The text as one line of bounded length, whatever it quotes.
+pub fn one_line(text: &str) -> String {
+    let mut chars = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut line: String = chars.by_ref().take(MAX_CHARS).collect();
+    if chars.next().is_some() {
+        line.push_str("...");
+    }
+    line
+}

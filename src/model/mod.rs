@@ -4,12 +4,44 @@
 //! a number that is not finite. Colours are linear; angles are radians; texture coordinates have (0, 0) at the first
 //! texel of the first row, as glTF has them.
 
+mod file;
 pub mod generate;
+mod finish;
+mod gltf;
+pub mod image;
+mod obj;
+mod polygon;
+mod summary;
+mod warnings;
 
-use crate::error::{Error, Result};
+pub use summary::Summary;
+
+use crate::error::Result;
+use finish::Mended;
 use glam::{Affine3A, Vec2, Vec3, Vec4};
 use std::path::Path;
 use std::sync::Arc;
+use warnings::Warnings;
+
+/// Largest coordinate, as in scenes: squares of squares still fit a float.
+pub const MAX_COORDINATE: f32 = 1e9;
+/// Most triangles of a model's meshes.
+pub const MAX_TRIANGLES: usize = 1 << 26;
+/// Most instances of a model.
+pub const MAX_INSTANCES: usize = 1 << 20;
+
+/// Reads and checks the OBJ, glTF or GLB file at `path`, and the files that it names.
+///
+/// # Errors
+/// [`crate::error::Error::Input`]: one line with the file, the line or the part of it, and what is wrong there.
+pub fn load(path: &Path) -> Result<Model> {
+    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
+    match extension.as_deref() {
+        Some("obj") => obj::load(path),
+        Some("gltf" | "glb") => gltf::load(path),
+        _ => Err(file::fault(path, "a model's name ends in .obj, .gltf or .glb")),
+    }
+}
 
 /// Triangles that share vertices.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -201,10 +233,21 @@ pub struct Model {
     pub warnings: Vec<String>,
 }
 
-/// Reads the OBJ or glTF file at `path`.
-///
-/// # Errors
-/// [`Error::Input`]: there are no readers of these formats yet.
-pub fn load(path: &Path) -> Result<Model> {
-    Err(Error::Input(format!("{}: mesh files cannot be read yet; use a generator", path.display())))
+impl Mesh {
+    /// Whether a triangle wears a normal texture for which the mesh has all but tangents.
+    fn wants_tangents(&self, surfaces: &[Surface]) -> bool {
+        let mapped = |s: &u32| surfaces[*s as usize].normal_texture.is_some();
+        self.tangents.is_empty()
+            && !self.normals.is_empty()
+            && !self.uvs.is_empty()
+            && self.surfaces.iter().any(mapped)
+    }
+}
+
+impl Model {
+    /// Takes over what was noticed while `file` was read.
+    fn tell(&mut self, file: &Path, warnings: Warnings, mended: Mended) {
+        self.degenerate = mended.degenerate;
+        self.warnings = warnings.into_lines(file, mended);
+    }
 }

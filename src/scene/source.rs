@@ -4,15 +4,13 @@ use super::Format;
 use super::fault::{Fault, KeyPath, Step, nearest};
 use super::format::{SceneFile, Table};
 use super::locate::{line_and_column, locate};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, one_line};
 use serde_path_to_error::{Path as SerdePath, Segment};
 use std::io::Read;
 use std::path::Path;
 
 /// Largest scene file in bytes: room for a million spheres with every key written out.
 pub const MAX_FILE_BYTES: u64 = 256 << 20;
-/// Errors are one line and not much more: longer texts are cut.
-const MAX_MESSAGE_CHARS: usize = 400;
 
 /// The bytes of a scene file as text, without a byte order mark.
 pub fn read(path: &Path) -> Result<String> {
@@ -105,16 +103,6 @@ impl<'a> Source<'a> {
     fn error_at(&self, (line, column): (usize, usize), message: &str) -> Error {
         Error::Input(format!("{}:{line}:{column}: {}", self.path.display(), one_line(message)))
     }
-}
-
-/// The message as one line of bounded length, whatever text of the user it quotes.
-fn one_line(message: &str) -> String {
-    let mut chars = message.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let mut line: String = chars.by_ref().take(MAX_MESSAGE_CHARS).collect();
-    if chars.next().is_some() {
-        line.push_str("...");
-    }
-    line
 }
 
 /// serde_json's message without its own idea of the place.

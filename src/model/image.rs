@@ -1,0 +1,151 @@
+//! Pictures as textures: PNG of every kind, JPEG, Radiance HDR.
+
+use super::file::{fault, read};
+use super::{Image, Texels};
+use crate::error::Result;
+use image::codecs::{hdr::HdrDecoder, png::PngDecoder};
+use image::{DynamicImage, ImageDecoder, Limits};
+use std::collections::HashMap;
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions};
+use zune_jpeg::JpegDecoder;
+
+/// Most texels along a side.
+pub const MAX_SIDE: u32 = 32768;
+/// Most texels of one image.
+pub const MAX_TEXELS: u64 = 1 << 27;
+/// No format packs more texels into a byte: deflate makes 1032 bytes of one, and a PNG has 8 pixels a byte at most.
+/// What claims more is broken, and is refused before memory is taken for it.
+const MAX_TEXELS_A_BYTE: u64 = 8 * 1032;
+/// A decoder's own memory, beside the image.
+const MAX_DECODER_BYTES: u64 = 3 << 30;
+
+/// Reads and decodes the file at `path`.
+///
+/// # Errors
+/// [`crate::error::Error::Input`] with the file and the reason.
+pub fn load(path: &Path) -> Result<Image> {
+    let bytes = read(path).map_err(|why| fault(path, format_args!("cannot read the picture: {why}")))?;
+    decode(path, &bytes)
+}
+
+/// Decodes a picture; `name` is for messages. What kind it is, its first bytes tell.
+///
+/// # Errors
+/// [`crate::error::Error::Input`] with the name and the reason.
+pub fn decode(name: &Path, bytes: &[u8]) -> Result<Image> {
+    let decoded = match bytes {
+        [0x89, b'P', b'N', b'G', ..] => decode_png(bytes),
+        [0xff, 0xd8, 0xff, ..] => decode_jpeg(bytes),
+        [b'#', b'?', ..] => decode_hdr(bytes),
+        _ => Err("is not a PNG, JPEG or Radiance HDR picture".into()),
+    };
+    let (width, height, texels) = decoded.map_err(|why| fault(name, why))?;
+    Ok(Image { name: name.display().to_string(), width, height, texels })
+}
+
+type Decoded = std::result::Result<(u32, u32, Texels), String>;
+
+/// Refuses sizes beyond the limits, and sizes that so few bytes cannot hold.
+fn check_size(width: u32, height: u32, bytes: &[u8]) -> std::result::Result<(), String> {
+    let (texels, held) = (u64::from(width) * u64::from(height), bytes.len() as u64);
+    let refuse = |why: String| Err(format!("{width} x {height} texels are {why}"));
+    match () {
+        () if texels == 0 => refuse("none".into()),
+        () if width.max(height) > MAX_SIDE || texels > MAX_TEXELS => {
+            refuse(format!("too many; allowed: {MAX_SIDE} a side and {MAX_TEXELS} together"))
+        }
+        () if texels > MAX_TEXELS_A_BYTE * held => {
+            refuse(format!("more than a picture of {held} bytes holds"))
+        }
+        () => Ok(()),
+    }
+}
+
+fn decode_png(bytes: &[u8]) -> Decoded {
+    let broken = |e: image::ImageError| format!("is broken: {e}");
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(MAX_DECODER_BYTES);
+    let decoder = PngDecoder::with_limits(Cursor::new(bytes), limits).map_err(broken)?;
+    let (width, height) = decoder.dimensions();
+    check_size(width, height, bytes)?;
+    let words = decoder.color_type().bytes_per_pixel() > decoder.color_type().channel_count();
+    let picture = DynamicImage::from_decoder(decoder).map_err(broken)?;
+    let texels = match words {
+        true => Texels::Words(picture.into_rgba16().into_raw().as_chunks().0.to_vec()),
+        false => Texels::Bytes(picture.into_rgba8().into_raw().as_chunks().0.to_vec()),
+    };
+    Ok((width, height, texels))
+}
+
+fn decode_jpeg(bytes: &[u8]) -> Decoded {
+    let broken = |e: zune_jpeg::errors::DecodeErrors| format!("is broken: {e}");
+    // No vector instructions: the same bits on every machine, whatever features other crates ask of the decoder.
+    let options = DecoderOptions::default()
+        .set_use_unsafe(false)
+        .set_strict_mode(true)
+        .set_max_width(MAX_SIDE as usize)
+        .set_max_height(MAX_SIDE as usize)
+        .jpeg_set_out_colorspace(ColorSpace::RGB);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    decoder.decode_headers().map_err(broken)?;
+    let info = decoder.info().ok_or("is broken: it has no size")?;
+    let (width, height) = (u32::from(info.width), u32::from(info.height));
+    check_size(width, height, bytes)?;
+    let channels = decoder.decode().map_err(broken)?;
+    let texels: Vec<_> = channels.as_chunks::<3>().0.iter().map(|&[r, g, b]| [r, g, b, 255]).collect();
+    if texels.len() as u64 != u64::from(width) * u64::from(height) {
+        return Err("has colours that are not supported; save it as RGB".into());
+    }
+    Ok((width, height, Texels::Bytes(texels)))
+}
+
+fn decode_hdr(bytes: &[u8]) -> Decoded {
+    let broken = |e: image::ImageError| format!("is broken: {e}");
+    // Old files call themselves RGBE instead of RADIANCE, which only the lenient reader accepts.
+    let decoder = HdrDecoder::new_nonstrict(Cursor::new(bytes)).map_err(broken)?;
+    let (width, height) = decoder.dimensions();
+    check_size(width, height, bytes)?;
+    let picture = DynamicImage::from_decoder(decoder).map_err(broken)?;
+    let texels = picture.into_rgb32f().into_raw().as_chunks().0.to_vec();
+    Ok((width, height, Texels::Floats(texels)))
+}
+
+/// Most texels of all the images of a model.
+const MAX_TEXELS_TOGETHER: u64 = 1 << 28;
+
+/// A model's images, each read once.
+#[derive(Debug, Default)]
+pub struct Images {
+    list: Vec<Arc<Image>>,
+    by_key: HashMap<PathBuf, u32>,
+    texels: u64,
+}
+
+impl Images {
+    /// The index of the image that `key` stands for; `read` makes it when it is new.
+    pub fn index(&mut self, key: &Path, read: impl FnOnce() -> Result<Image>) -> Result<u32> {
+        if let Some(&index) = self.by_key.get(key) {
+            return Ok(index);
+        }
+        let image = read()?;
+        self.texels += u64::from(image.width) * u64::from(image.height);
+        if self.texels > MAX_TEXELS_TOGETHER {
+            return Err(fault(
+                key,
+                format_args!("with it the model has more than {MAX_TEXELS_TOGETHER} texels, the limit"),
+            ));
+        }
+        let index = self.list.len() as u32;
+        self.list.push(Arc::new(image));
+        self.by_key.insert(key.to_owned(), index);
+        Ok(index)
+    }
+
+    /// All images, in the order of their indices.
+    pub fn into_list(self) -> Vec<Arc<Image>> {
+        self.list
+    }
+}
