@@ -184,212 +184,6 @@ layout! {
         pub reserved: f32,
     }
 
-    /// An inner node of a tree of boxes: the boxes of its two children, and what they are (a reference: see
-    /// kernels/trace/world.h).
-    pub struct BvhNode {
-        /// Smallest coordinates of the first child's box.
-        pub low_a: [f32; 3],
-        /// The first child.
-        pub child_a: u32,
-        /// Largest coordinates of the first child's box.
-        pub high_a: [f32; 3],
-        /// The second child.
-        pub child_b: u32,
-        /// Smallest coordinates of the second child's box.
-        pub low_b: [f32; 3],
-        /// Unused.
-        pub reserved_a: u32,
-        /// Largest coordinates of the second child's box.
-        pub high_b: [f32; 3],
-        /// Unused.
-        pub reserved_b: u32,
-    }
-
-    /// A triangle as rays test it, in its mesh's space. Triangles lie in the order of their tree's leaves.
-    pub struct TriangleTest {
-        /// First corner.
-        pub a: [f32; 3],
-        /// Its number in its mesh, which settles ties and finds its `TriangleCorners`.
-        pub number: u32,
-        /// Second corner.
-        pub b: [f32; 3],
-        /// Index of its surface in its model.
-        pub surface: u32,
-        /// Third corner.
-        pub c: [f32; 3],
-        /// TRIANGLE_ bits of kernels/trace/world.h.
-        pub flags: u32,
-    }
-
-    /// What shading asks of a triangle.
-    pub struct TriangleCorners {
-        /// Its corners in `WorldView::vertices`, where its mesh has any.
-        pub vertices: [u32; 3],
-        /// CORNERS_ bits of kernels/trace/world.h: what the vertices hold.
-        pub flags: u32,
-    }
-
-    /// What shading asks of a corner, in its mesh's space.
-    pub struct MeshVertex {
-        /// Unit normal.
-        pub normal: [f32; 3],
-        /// Texture coordinate across.
-        pub u: f32,
-        /// Unit tangent.
-        pub tangent: [f32; 3],
-        /// Texture coordinate down.
-        pub v: f32,
-    }
-
-    /// A mesh somewhere.
-    pub struct MeshInstance {
-        /// Rows of the affine map from the world's space to the mesh's.
-        pub to_mesh: [f32; 12],
-        /// Rows of the map back.
-        pub to_world: [f32; 12],
-        /// Root of the mesh's tree: a reference.
-        pub root: u32,
-        /// The mesh's first triangle in `WorldView::triangles` and `WorldView::corners`.
-        pub first_triangle: u32,
-        /// Number of its triangles.
-        pub triangles: u32,
-        /// Index of the material of all its triangles; 0xffffffff: each has its own.
-        pub material: u32,
-        /// Index of the model's first surface among the materials.
-        pub first_material: u32,
-        /// TRIANGLE_ bits of all its triangles, where it has one material.
-        pub flags: u32,
-        /// Largest sum of a row's magnitudes in `to_world`, without the translation.
-        pub stretch: f32,
-        /// Largest magnitude of the translation in `to_world`.
-        pub shift: f32,
-    }
-
-    /// What the general kernels know beyond spheres, planes and plain materials.
-    pub struct WorldView {
-        /// Inner nodes of all trees.
-        pub nodes: Ptr<BvhNode>,
-        /// What the leaves of the world's tree hold: ITEM_ numbers of kernels/trace/world.h.
-        pub items: Ptr<u32>,
-        /// Triangles of all meshes.
-        pub triangles: Ptr<TriangleTest>,
-        /// Corners of all triangles, in the order of their numbers.
-        pub corners: Ptr<TriangleCorners>,
-        /// Corners of all meshes.
-        pub vertices: Ptr<MeshVertex>,
-        /// Meshes somewhere.
-        pub instances: Ptr<MeshInstance>,
-        /// Root of the world's tree: a reference.
-        pub root: u32,
-        /// Length of `items`.
-        pub item_count: u32,
-        /// 1: rays test everything, which checks the trees.
-        pub brute_force: u32,
-        /// Unused; keeps the size a multiple of 8.
-        pub reserved: u32,
-    }
-
-    /// Everything a ray asks of a scene; travels by value with each launch.
-    pub struct SceneView {
-        /// Spheres, for wide devices.
-        pub spheres: Ptr<SphereTest>,
-        /// The same spheres in batches of eight, for the CPU.
-        pub sphere_batches: Ptr<SphereBatch>,
-        /// Per sphere, what shading asks.
-        pub sphere_shades: Ptr<SphereShade>,
-        /// Planes.
-        pub planes: Ptr<Plane>,
-        /// Index of each plane's material.
-        pub plane_materials: Ptr<u32>,
-        /// Materials.
-        pub materials: Ptr<Material>,
-        /// Lights of the whitted integrator.
-        pub lights: Ptr<Light>,
-        /// What general scenes have beyond these; null in others.
-        pub world: Ptr<WorldView>,
-        /// Number of spheres.
-        pub sphere_count: u32,
-        /// Length of `planes`.
-        pub plane_count: u32,
-        /// Length of `lights`.
-        pub light_count: u32,
-        /// Largest number of surface interactions that a path sums, 0..=4095.
-        pub max_depth: u32,
-        /// Image width in pixels.
-        pub width: u32,
-        /// Image height in pixels.
-        pub height: u32,
-        /// Seed of every random number, low half.
-        pub seed_low: u32,
-        /// Seed of every random number, high half.
-        pub seed_high: u32,
-        /// Where camera rays start.
-        pub eye: [f32; 3],
-        /// Distance that a new ray starts off its surface; negative: that share of the hit's magnitude.
-        pub ray_offset: f32,
-        /// Direction (not unit) through the image plane's middle.
-        pub forward: [f32; 3],
-        /// Hits nearer than this do not count.
-        pub t_min: f32,
-        /// Image plane's right per unit, of half the image's height.
-        pub right: [f32; 3],
-        /// Width over height.
-        pub aspect: f32,
-        /// Image plane's up per unit, of half the image's height.
-        pub up: [f32; 3],
-        /// 1: a random point of the pixel; 0: its centre.
-        pub jitter: f32,
-        /// Background radiance straight down.
-        pub background_low: [f32; 3],
-        /// From this depth on paths end by Russian roulette; 0xffffffff: never.
-        pub roulette_depth: u32,
-        /// Background radiance straight up.
-        pub background_high: [f32; 3],
-        /// Unused.
-        pub reserved: u32,
-        /// Ambient irradiance term of the whitted integrator.
-        pub ambient: [f32; 3],
-        /// Fixed-point units per unit of radiance: a power of two.
-        pub film_scale: f32,
-        /// Contributions above this many units are clamped and counted.
-        pub film_limit: f32,
-        /// Two over the image's height: a pixel's size on the image plane.
-        pub pixel_size: f32,
-        /// Length of `materials`.
-        pub material_count: u32,
-        /// 1: launches have room for a copy of the scene in on-chip memory.
-        pub on_chip: u32,
-    }
-
-    /// The exact film: fixed-point sums in three planes of `pixels`, and the samples each pixel has finished.
-    pub struct FilmView {
-        /// Red sums, then green, then blue.
-        pub sums: Ptr<u64>,
-        /// Finished samples of each pixel.
-        pub counts: Ptr<u32>,
-        /// Number of pixels.
-        pub pixels: u64,
-    }
-
-    /// Counters that launches add to, in COUNTER_STRIPES copies so that waves do not queue up for one word.
-    /// The order is that of `Counter` in src/engine/counters.rs.
-    pub struct CounterView {
-        /// `COUNTER_STRIPES` rows of 16 words.
-        pub words: Ptr<u64>,
-    }
-
-    /// Ray slots as a structure of arrays: what a path must remember between two hits (52 bytes, 56 with pixel).
-    pub struct RayStore {
-        /// Three planes of `capacity` quads: {origin.xyz, dir.x} {dir.yz, weight.rg} {weight.b, radiance.rgb}.
-        pub quads: Ptr<Quad>,
-        /// Sample number << 12 | depth.
-        pub info: Ptr<u32>,
-        /// Pixel of each ray, where the slot does not say it (compaction).
-        pub pixel: Ptr<u32>,
-        /// Slots in each plane.
-        pub capacity: u64,
-    }
-
     /// A model's surface as kernels read it: kernels/trace/substance.h. Textures are numbers in
     /// `LightingView::textures`, 0xffffffff for none.
     pub struct SurfaceShade {
@@ -515,8 +309,216 @@ layout! {
         pub sky_turn: f32,
         /// That a hit asks for the sky rather than for an emitter.
         pub sky_chance: f32,
+        /// How light is found: SAMPLING_ numbers of kernels/trace/direct.h.
+        pub sampling: u32,
+    }
+
+    /// An inner node of a tree of boxes: the boxes of its two children, and what they are (a reference: see
+    /// kernels/trace/world.h).
+    pub struct BvhNode {
+        /// Smallest coordinates of the first child's box.
+        pub low_a: [f32; 3],
+        /// The first child.
+        pub child_a: u32,
+        /// Largest coordinates of the first child's box.
+        pub high_a: [f32; 3],
+        /// The second child.
+        pub child_b: u32,
+        /// Smallest coordinates of the second child's box.
+        pub low_b: [f32; 3],
+        /// Unused.
+        pub reserved_a: u32,
+        /// Largest coordinates of the second child's box.
+        pub high_b: [f32; 3],
+        /// Unused.
+        pub reserved_b: u32,
+    }
+
+    /// A triangle as rays test it, in its mesh's space. Triangles lie in the order of their tree's leaves.
+    pub struct TriangleTest {
+        /// First corner.
+        pub a: [f32; 3],
+        /// Its number in its mesh, which settles ties and finds its `TriangleCorners`.
+        pub number: u32,
+        /// Second corner.
+        pub b: [f32; 3],
+        /// Index of its surface in its model.
+        pub surface: u32,
+        /// Third corner.
+        pub c: [f32; 3],
+        /// TRIANGLE_ bits of kernels/trace/world.h.
+        pub flags: u32,
+    }
+
+    /// What shading asks of a triangle.
+    pub struct TriangleCorners {
+        /// Its corners in `WorldView::vertices`, where its mesh has any.
+        pub vertices: [u32; 3],
+        /// CORNERS_ bits of kernels/trace/world.h: what the vertices hold.
+        pub flags: u32,
+    }
+
+    /// What shading asks of a corner, in its mesh's space.
+    pub struct MeshVertex {
+        /// Unit normal.
+        pub normal: [f32; 3],
+        /// Texture coordinate across.
+        pub u: f32,
+        /// Unit tangent.
+        pub tangent: [f32; 3],
+        /// Texture coordinate down.
+        pub v: f32,
+    }
+
+    /// A mesh somewhere.
+    pub struct MeshInstance {
+        /// Rows of the affine map from the world's space to the mesh's.
+        pub to_mesh: [f32; 12],
+        /// Rows of the map back.
+        pub to_world: [f32; 12],
+        /// Root of the mesh's tree: a reference.
+        pub root: u32,
+        /// The mesh's first triangle in `WorldView::triangles` and `WorldView::corners`.
+        pub first_triangle: u32,
+        /// Number of its triangles.
+        pub triangles: u32,
+        /// Index of the material of all its triangles; 0xffffffff: each has its own.
+        pub material: u32,
+        /// Index of the model's first surface among the materials.
+        pub first_material: u32,
+        /// TRIANGLE_ bits of all its triangles, where it has one material.
+        pub flags: u32,
+        /// Largest sum of a row's magnitudes in `to_world`, without the translation.
+        pub stretch: f32,
+        /// Largest magnitude of the translation in `to_world`.
+        pub shift: f32,
+    }
+
+    /// What the general kernels know beyond spheres, planes and plain materials.
+    pub struct WorldView {
+        /// Inner nodes of all trees.
+        pub nodes: Ptr<BvhNode>,
+        /// What the leaves of the world's tree hold: ITEM_ numbers of kernels/trace/world.h.
+        pub items: Ptr<u32>,
+        /// Triangles of all meshes.
+        pub triangles: Ptr<TriangleTest>,
+        /// Corners of all triangles, in the order of their numbers.
+        pub corners: Ptr<TriangleCorners>,
+        /// Corners of all meshes.
+        pub vertices: Ptr<MeshVertex>,
+        /// Meshes somewhere.
+        pub instances: Ptr<MeshInstance>,
+        /// What light does.
+        pub lighting: LightingView,
+        /// Root of the world's tree: a reference.
+        pub root: u32,
+        /// Length of `items`.
+        pub item_count: u32,
+        /// 1: rays test everything, which checks the trees.
+        pub brute_force: u32,
         /// Unused; keeps the size a multiple of 8.
         pub reserved: u32,
+    }
+
+    /// Everything a ray asks of a scene; travels by value with each launch.
+    pub struct SceneView {
+        /// Spheres, for wide devices.
+        pub spheres: Ptr<SphereTest>,
+        /// The same spheres in batches of eight, for the CPU.
+        pub sphere_batches: Ptr<SphereBatch>,
+        /// Per sphere, what shading asks.
+        pub sphere_shades: Ptr<SphereShade>,
+        /// Planes.
+        pub planes: Ptr<Plane>,
+        /// Index of each plane's material.
+        pub plane_materials: Ptr<u32>,
+        /// Materials.
+        pub materials: Ptr<Material>,
+        /// Lights of the whitted integrator.
+        pub lights: Ptr<Light>,
+        /// What general scenes have beyond these; null in others.
+        pub world: Ptr<WorldView>,
+        /// Number of spheres.
+        pub sphere_count: u32,
+        /// Length of `planes`.
+        pub plane_count: u32,
+        /// Length of `lights`.
+        pub light_count: u32,
+        /// Largest number of surface interactions that a path sums, 0..=4095.
+        pub max_depth: u32,
+        /// Image width in pixels.
+        pub width: u32,
+        /// Image height in pixels.
+        pub height: u32,
+        /// Seed of every random number, low half.
+        pub seed_low: u32,
+        /// Seed of every random number, high half.
+        pub seed_high: u32,
+        /// Where camera rays start.
+        pub eye: [f32; 3],
+        /// Distance that a new ray starts off its surface; negative: that share of the hit's magnitude.
+        pub ray_offset: f32,
+        /// Direction (not unit) through the image plane's middle.
+        pub forward: [f32; 3],
+        /// Hits nearer than this do not count.
+        pub t_min: f32,
+        /// Image plane's right per unit, of half the image's height.
+        pub right: [f32; 3],
+        /// Width over height.
+        pub aspect: f32,
+        /// Image plane's up per unit, of half the image's height.
+        pub up: [f32; 3],
+        /// 1: a random point of the pixel; 0: its centre.
+        pub jitter: f32,
+        /// Background radiance straight down.
+        pub background_low: [f32; 3],
+        /// From this depth on paths end by Russian roulette; 0xffffffff: never.
+        pub roulette_depth: u32,
+        /// Background radiance straight up.
+        pub background_high: [f32; 3],
+        /// Unused.
+        pub reserved: u32,
+        /// Ambient irradiance term of the whitted integrator.
+        pub ambient: [f32; 3],
+        /// Fixed-point units per unit of radiance: a power of two.
+        pub film_scale: f32,
+        /// Contributions above this many units are clamped and counted.
+        pub film_limit: f32,
+        /// Two over the image's height: a pixel's size on the image plane.
+        pub pixel_size: f32,
+        /// Length of `materials`.
+        pub material_count: u32,
+        /// 1: launches have room for a copy of the scene in on-chip memory.
+        pub on_chip: u32,
+    }
+
+    /// The exact film: fixed-point sums in three planes of `pixels`, and the samples each pixel has finished.
+    pub struct FilmView {
+        /// Red sums, then green, then blue.
+        pub sums: Ptr<u64>,
+        /// Finished samples of each pixel.
+        pub counts: Ptr<u32>,
+        /// Number of pixels.
+        pub pixels: u64,
+    }
+
+    /// Counters that launches add to, in COUNTER_STRIPES copies so that waves do not queue up for one word.
+    /// The order is that of `Counter` in src/engine/counters.rs.
+    pub struct CounterView {
+        /// `COUNTER_STRIPES` rows of 16 words.
+        pub words: Ptr<u64>,
+    }
+
+    /// Ray slots as a structure of arrays: what a path must remember between two hits (52 bytes, 56 with pixel).
+    pub struct RayStore {
+        /// Three planes of `capacity` quads: {origin.xyz, dir.x} {dir.yz, weight.rg} {weight.b, radiance.rgb}.
+        pub quads: Ptr<Quad>,
+        /// Sample number << 12 | depth.
+        pub info: Ptr<u32>,
+        /// Pixel of each ray, where the slot does not say it (compaction).
+        pub pixel: Ptr<u32>,
+        /// Slots in each plane.
+        pub capacity: u64,
     }
 
     /// A launch of one of the kernels of kernels/probe/light_probe.cpp.

@@ -8,6 +8,18 @@ namespace rq {
 // A shadow ray stops this share of the way before the light's surface.
 constexpr float short_of_light = 1.0f - 1.0f / 2048.0f;
 
+// LightingView::sampling: what counts of the light that has a size. src/engine/lighting.rs has the same numbers.
+constexpr u32 sampling_both = 0, sampling_lights = 1, sampling_surfaces = 2;
+// The weight of light that a shadow ray has asked for with density `pdf`, which a ray could have found with `other`.
+RQ_INLINE float asked_share(u32 sampling, float pdf, float other) {
+    return sampling == sampling_both ? power_share(pdf, other) : sampling == sampling_lights ? 1.0f : 0.0f;
+}
+// The weight of light that a ray has found with density `pdf`, which could have been asked for with `other`.
+RQ_INLINE float found_share(u32 sampling, float pdf, float other) {
+    if (!(pdf > 0.0f && other > 0.0f)) return 1.0f;
+    return sampling == sampling_both ? power_share(pdf, other) : sampling == sampling_lights ? 0.0f : 1.0f;
+}
+
 RQ_INLINE bool has_lights(const LightingView &lighting) { return lighting.emitter_count + lighting.sky_width != 0; }
 
 // A light, by six random numbers: one of r.a for sky or emitter, r.b and r.d for which, r.c for its alias; t.a and t.b
@@ -52,27 +64,24 @@ RQ_INLINE Vec3 asked_light(const WorldScene &scene, const WorldSurface &s, const
     if (!sample_light(scene.world.lighting, from, r, t, sample)) return none;
     if (!(dot(sample.direction, s.geometric) > 0.0f)) return none;
     const Scatter to = scatter_at(at, s, sample.direction);
-    const float share = sample.pdf > 0.0f ? divide(power_share(sample.pdf, to.pdf), sample.pdf) : 1.0f;
+    const u32 sampling = scene.world.lighting.sampling;
+    const float share = sample.pdf > 0.0f ? divide(asked_share(sampling, sample.pdf, to.pdf), sample.pdf) : 1.0f;
     const Vec3 light = to.share * sample.light * share;
     if (!(largest(light) > 0.0f)) return none;
     tally.shadow++;
     return is_hidden(scene, from, sample.direction, sample.distance) ? none : light;
 }
 
-// The weight of the emission that a ray has met, where the hit before could have asked for it; `pdf` is the density
-// of the ray's direction, 0 for the camera's and mirrors'.
-RQ_INLINE float found_share(const WorldScene &scene, const WorldHit &hit, const WorldSurface &s, float asked, Vec3 from,
-                            Vec3 direction, float pdf) {
-    if (!(pdf > 0.0f && asked > 0.0f)) return 1.0f;
-    if (hit.instance != no_instance)
-        return power_share(pdf, area_pdf(asked, hit.t, dot(s.geometric, direction)));
-    if (hit.primitive >= scene.view.sphere_count) return 1.0f;  // a plane has no end: it is never asked for
+// The density with which a hit asks for the light that a ray from it has met; 0: it never does. `asked` is the
+// density per area.
+RQ_INLINE float asking_pdf(const WorldScene &scene, const WorldHit &hit, const WorldSurface &s, float asked, Vec3 from,
+                           Vec3 direction) {
+    if (!(asked > 0.0f)) return 0.0f;
+    if (hit.instance != no_instance) return area_pdf(asked, hit.t, dot(s.geometric, direction));
+    if (hit.primitive >= scene.view.sphere_count) return 0.0f;  // a plane has no end: it is never asked for
     const Float4 c = scene.sphere(hit.primitive);
     const float radius = s.extent, area = 4.0f * radius * radius * reciprocal(inverse_pi);
-    return power_share(pdf, sphere_pdf(from, vec(c.x, c.y, c.z), radius, asked * area));
-}
-RQ_INLINE float found_sky_share(const Sky &sky, float pdf) {
-    return pdf > 0.0f && sky.pdf > 0.0f ? power_share(pdf, sky.pdf) : 1.0f;
+    return sphere_pdf(from, vec(c.x, c.y, c.z), radius, asked * area);
 }
 
 }  // namespace rq

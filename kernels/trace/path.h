@@ -164,6 +164,8 @@ RQ_INLINE Vec3 unpack_weight(PackedWeight p) {
     return vec(unpack_channel(p.low & mask), unpack_channel((p.low >> 21 | p.high << 11) & mask),
                unpack_channel(p.high >> 10 & mask));
 }
+// More than any channel of a sound weight.
+constexpr float most_weight = 1048576.0f;
 // The nearest weight that can be stored: off by 2^-16 of it at most.
 RQ_INLINE Vec3 storable(Vec3 weight) { return unpack_weight(pack_weight(weight)); }
 #endif

@@ -21,13 +21,6 @@ RQ_INLINE Vec3 times_texture(const LightingView &lighting, Vec3 color, u32 textu
     return vec(color.x * t.x, color.y * t.y, color.z * t.z);
 }
 
-// Whether the surface has a hole there.
-RQ_INLINE bool is_hole(const LightingView &lighting, const SurfaceShade &shade, float u, float v) {
-    if (!(shade.alpha_cutoff > 0.0f)) return false;
-    const float texel = shade.base_texture == no_texture ? 1.0f : texture_at(lighting, shade.base_texture, u, v).w;
-    return shade.alpha * texel < shade.alpha_cutoff;
-}
-
 RQ_INLINE Substance substance_at(const LightingView &lighting, const SurfaceShade &shade, float u, float v) {
     Substance s{vec(shade.base), shade.metallic, shade.roughness, vec(shade.f0), shade.f90};
     s.base = times_texture(lighting, s.base, shade.base_texture, u, v);

@@ -66,4 +66,11 @@ RQ_INLINE Float4 texture_at(const LightingView &lighting, u32 texture, float u, 
                mix(texel(lighting, t, x.first, y.second), texel(lighting, t, x.second, y.second), x.share), y.share);
 }
 
+// Whether a surface has a hole there.
+RQ_INLINE bool is_hole(const LightingView &lighting, const SurfaceShade &shade, float u, float v) {
+    if (!(shade.alpha_cutoff > 0.0f)) return false;
+    const float texel = shade.base_texture == no_texture ? 1.0f : texture_at(lighting, shade.base_texture, u, v).w;
+    return shade.alpha * texel < shade.alpha_cutoff;
+}
+
 }  // namespace rq

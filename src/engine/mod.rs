@@ -6,6 +6,7 @@
 
 mod compaction;
 pub mod counters;
+mod lighting;
 mod megakernel;
 mod pace;
 mod ray_count;

@@ -42,8 +42,8 @@ impl Sky {
     }
 }
 
-/// Linear colours of an image's texels.
-fn radiances(image: &Image, scale: f32) -> Vec<Vec3> {
+/// Radiances of an image's texels.
+pub fn radiances(image: &Image, scale: f32) -> Vec<Vec3> {
     match &image.texels {
         Texels::Floats(texels) => texels.iter().map(|t| Vec3::from(*t) * scale).collect(),
         Texels::Bytes(_) | Texels::Words(_) => {
