@@ -56,13 +56,14 @@ RQ_INLINE bool sample_light(const LightingView &lighting, Vec3 from, const Rando
     return true;
 }
 
-// Light from one of the scene's lights by way of the surface.
-RQ_INLINE Vec3 asked_light(const WorldScene &scene, const WorldSurface &s, const Substrate &at, Vec3 from,
+// Light from one of the scene's lights by way of the surface. At a path's last hit only lights without size count: to
+// see another would take one hit, or look at the sky, more than the path may.
+RQ_INLINE Vec3 asked_light(const WorldScene &scene, const WorldSurface &s, const Substrate &at, bool last, Vec3 from,
                            const Random4 &r, const Random4 &t, RayTally &tally) {
     const Vec3 none = vec(0.0f, 0.0f, 0.0f);
     LightSample sample;
     if (!sample_light(scene.world.lighting, from, r, t, sample)) return none;
-    if (!(dot(sample.direction, s.geometric) > 0.0f)) return none;
+    if ((last && sample.pdf > 0.0f) || !(dot(sample.direction, s.geometric) > 0.0f)) return none;
     const Scatter to = scatter_at(at, s, sample.direction);
     const u32 sampling = scene.world.lighting.sampling;
     const float share = sample.pdf > 0.0f ? divide(asked_share(sampling, sample.pdf, to.pdf), sample.pdf) : 1.0f;

@@ -55,7 +55,8 @@ RQ_INLINE bool substrate_way(const WorldScene &scene, const Path &path, u32 pixe
         const u32 sample = path_sample(path), depth = path_depth(path);
         const Random4 which = random4(scene.view, pixel, sample, 2 + 2 * depth);
         const Random4 where = random4(scene.view, pixel, sample, first_place_dimension + depth);
-        light = light + asked_light(scene, s, at, offset_point(scene.view, s, s.geometric), which, where, tally);
+        const Vec3 from = offset_point(scene.view, s, s.geometric);
+        light = light + asked_light(scene, s, at, depth + 1 >= scene.view.max_depth, from, which, where, tally);
     }
     return sample_at(at, s, r, way.onward);
 }

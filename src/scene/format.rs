@@ -126,6 +126,7 @@ pub struct MaterialEntry {
     pub normal_scale: Option<Real>,
     pub emission_texture: Option<String>,
     pub specular: Option<Real>,
+    pub alpha_cutoff: Option<Real>,
 }
 
 /// An object of any type: the keys of all of them.

@@ -1,9 +1,8 @@
 //! The rules of lights and backgrounds.
 
-use super::camera::unit;
+use super::camera::{cosine_and_sine, unit};
 use super::fault::{Checked, Fault, Within};
 use super::format::*;
-use super::lighting::cosine_and_sine;
 use super::principled::Pictures;
 use super::validate::*;
 use super::{Background, Light, MAX_LIGHTS, SkyImage};
@@ -118,7 +117,7 @@ fn spot(entry: &mut LightEntry, color: Vec3) -> Checked<Light> {
         let message = format!("{inner} is not less than outer_deg, {outer}; make it smaller");
         return Err(Fault::new(message)).within("inner_deg");
     }
-    let cosines = [inner, outer].map(|degrees| cosine_and_sine(degrees / 360.0).0 as f32);
+    let cosines = [inner, outer].map(|degrees| cosine_and_sine(degrees).0 as f32);
     let direction = direction.within("at")?.as_vec3();
     Ok(Light::Spot { position: position.as_vec3(), direction, color, cosines })
 }

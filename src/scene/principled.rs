@@ -2,7 +2,7 @@
 
 use super::fault::{Checked, Fault, Within};
 use super::format::{MaterialEntry, Real, Triple};
-use super::validate::{INDICES, RADIANCES, SHARES, in_range, triple};
+use super::validate::{INDICES, RADIANCES, SHARES, in_range, optional, triple};
 use crate::model::{Image, Surface, Texture, Wrap, image};
 use glam::Vec3;
 use std::collections::HashMap;
@@ -80,6 +80,7 @@ pub fn surface(entry: &mut MaterialEntry, pictures: &mut Pictures) -> Checked<Su
         specular: number(entry.specular.take(), 1.0, SHARES, "specular")?,
         specular_color: Vec3::ONE,
         ior: number(entry.ior.take(), 1.5, INDICES, "ior")?,
+        alpha_cutoff: optional(entry.alpha_cutoff.take(), SHARES).within("alpha_cutoff")?,
         double_sided: true,
         ..Surface::default()
     })

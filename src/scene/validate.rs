@@ -191,6 +191,7 @@ fn material(mut entry: MaterialEntry, pictures: &mut Pictures) -> Checked<Materi
         ("normal_scale", entry.normal_scale.is_some()),
         ("emission_texture", entry.emission_texture.is_some()),
         ("specular", entry.specular.is_some()),
+        ("alpha_cutoff", entry.alpha_cutoff.is_some()),
     ];
     no_other_keys(&kind, &left)?;
     Ok(material)

@@ -1,7 +1,7 @@
 //! The directional albedo of a GGX surface: how much of a white one's light comes back after one bounce among its
 //! microfacets. Kernels/trace/ggx.h gives back what this lacks.
 
-use super::angle::cosine_and_sine;
+use crate::scene::camera::cosine_and_sine;
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
@@ -33,7 +33,7 @@ fn albedo(alpha: f64, cosine: f64) -> [f64; 2] {
     let (stretched_x, stretched_z) = (alpha * out_x / spread(out_z), out_z / spread(out_z));
     let mut sums = [0.0; 2];
     for around in 0..CAP.1 {
-        let (cos, sin) = cosine_and_sine((around as f64 + 0.5) / CAP.1 as f64 / 2.0);
+        let (cos, sin) = cosine_and_sine((around as f64 + 0.5) / CAP.1 as f64 * 180.0);
         for across in 0..CAP.0 {
             let z = (1.0 - (across as f64 + 0.5) / CAP.0 as f64) * (1.0 + stretched_z) - stretched_z;
             let radius = (1.0 - z * z).max(0.0).sqrt();

@@ -4,13 +4,11 @@
 
 mod albedo;
 mod alias;
-mod angle;
 mod emitters;
 mod sky;
 mod texture;
 
 pub use albedo::table as albedo_table;
-pub use angle::cosine_and_sine;
 pub use sky::{Sky, radiances};
 pub use texture::{Textures, Use, srgb_table};
 

@@ -1,10 +1,10 @@
 //! The sky's image as kernels read it: kernels/trace/environment.h.
 
 use super::alias::aliases;
-use super::angle::cosine_and_sine;
 use crate::layout::{Alias, SkyTexel};
 use crate::model::{Image, Texels};
 use crate::scene::SkyImage;
+use crate::scene::camera::cosine_and_sine;
 use glam::Vec3;
 use rayon::prelude::*;
 use std::f64::consts::TAU;
@@ -25,7 +25,7 @@ impl Sky {
     pub fn new(sky: &SkyImage) -> Sky {
         let (width, height) = (sky.image.width as usize, sky.image.height as usize);
         let radiances = radiances(&sky.image, sky.scale);
-        let edge = |row: usize| cosine_and_sine(row as f64 / height as f64 / 2.0).0 as f32;
+        let edge = |row: usize| cosine_and_sine(row as f64 / height as f64 * 180.0).0 as f32;
         let rows: Vec<f32> = (0..=height).map(edge).collect();
         let angle = |row: usize| f64::from(rows[row] - rows[row + 1]) * TAU / width as f64;
         let light = smoothed(&radiances, width, height);

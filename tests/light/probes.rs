@@ -1,11 +1,7 @@
 //! Surfaces, textures and skies one call at a time, against what is known about them.
 
-#![allow(clippy::unwrap_used)] // a test that cannot go on has failed
-
-mod common;
-
 use bytemuck::Zeroable;
-use common::cpu;
+use crate::common::cpu;
 use rayq::device::{Buffer, Device, Shape, cover, cpu::CpuDevice, launch};
 use rayq::film::decode_srgb;
 use rayq::layout::{LightProbeParams, LightingView};
