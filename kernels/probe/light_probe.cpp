@@ -35,7 +35,7 @@ RQ_KERNEL(probe_albedo, LightProbeParams) {
             for (u32 l = 0; l < p.detail; ++l) {
                 const float u = ((float)k + 0.5f) * step, v = ((float)l + 0.5f) * step;
                 Onward on;
-                if (sample(lobes, out, u, v, fraction_of((float)(k * p.detail + l) * 0.618034f), on)) {
+                if (sample(lobes, out, u, v, (float)((k * p.detail + l) * 2654435769u >> 8) * 0x1p-24f, on)) {
                     row_sampled += on.weight.x;
                     row_kept += 1.0f;
                 }

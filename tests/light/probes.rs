@@ -79,8 +79,8 @@ fn samples_follow_their_density() {
         }
     }
     for (item, [sampled, summed, density, kept]) in items.iter().zip(albedos(&items, 600)) {
-        assert!((sampled - summed).abs() < 0.004, "{item:?}: {sampled} and {summed}");
-        assert!((density - kept).abs() < 0.004, "{item:?}: {density} and {kept}");
+        assert!((sampled - summed).abs() < 0.003, "{item:?}: {sampled} and {summed}");
+        assert!((density - kept).abs() < 0.003, "{item:?}: {density} and {kept}");
         assert!(sampled <= 1.0, "{item:?}: {sampled}");
     }
 }
@@ -161,6 +161,12 @@ fn wanted(image: &Image, texture: &Texture, usage: Use, [u, v]: [f32; 2]) -> [f6
     })
 }
 
+/// Whether rounding decides which texel is nearest.
+fn is_on_border(texture: &Texture, [u, v]: [f32; 2]) -> bool {
+    let [x, y] = texture.transform.map(|[a, b, c]| a * u + b * v + c);
+    [x * WIDTH as f32, y * HEIGHT as f32].iter().any(|place| (place - place.round()).abs() < 1e-4)
+}
+
 /// Every kind of texel, wrap mode, filter and use, inside the image and far outside of it.
 #[test]
 fn textures_are_what_gltf_says() {
@@ -179,7 +185,6 @@ fn textures_are_what_gltf_says() {
             }
         }
     }
-    // No place lies on the border of two texels, where rounding would decide.
     let places: Vec<[f32; 2]> = (0..400).map(|i| [(i % 20) as f32 * 0.31 - 3.01, (i / 20) as f32 * 0.37 - 2.03]).collect();
     let devices: [Arc<dyn Device>; 3] = [
         cpu(2),
@@ -206,6 +211,9 @@ fn textures_are_what_gltf_says() {
             }
         }
         for (place, answer) in places.iter().zip(first) {
+            if is_on_border(&texture, *place) {
+                continue;
+            }
             let wanted = wanted(&images[texture.image as usize], &texture, usage, *place);
             let off = (0..4).map(|c| (f64::from(answer[c]) - wanted[c]).abs()).fold(0.0, f64::max);
             assert!(off < 3e-6, "{place:?} {texture:?} {usage:?}: {answer:?}, not {wanted:?}");

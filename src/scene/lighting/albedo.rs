@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// `albedo_steps` of kernels/trace/ggx.h.
 const STEPS: usize = 32;
 /// Microfacets of each entry: across a spherical cap, and around half of it.
-const CAP: (usize, usize) = (32, 16);
+const CAP: (usize, usize) = (96, 16);
 
 /// For each roughness (0..=1, even steps) and each root of a cosine (0..=1, even steps) two numbers, a and b: the
 /// albedo is f0 * a + f90 * b.
