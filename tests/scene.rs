@@ -80,15 +80,18 @@ fn e07_no_objects_are_fine_and_a_missing_mesh_is_named() {
 }
 
 #[test]
-fn e07_a_mesh_that_exists_is_refused_clearly() {
+fn e07_a_mesh_that_is_wrong_is_refused_clearly() {
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("a.obj"), "").expect("writable");
+    std::fs::write(folder.path().join("a.obj"), "f 1 2 3\n").expect("writable");
     let scene = folder.path().join("s.toml");
     let text =
         "camera = { from = [0, 0, 3], at = [0, 0, 0] }\nobjects = [{ type = \"mesh\", file = \"a.obj\" }]\n";
     std::fs::write(&scene, text).expect("writable");
     let text = refusal(Scene::load(&scene));
-    assert!(text.contains(":2:30: objects[0].file: ") && text.contains("a.obj"), "{text}");
+    assert!(
+        text.contains(":2:30: objects[0].file: ") && text.contains("a.obj:1: f: `1`: there is no vertex 1"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -128,6 +131,20 @@ fn both_formats_give_the_same_scene() {
             "objects": [{"type": "sphere", "center": [0, 0, 0], "radius": 1e-1, "material": "m"}]}"#,
     );
     assert_eq!(from_toml.expect("good TOML"), from_json.expect("good JSON"));
+}
+
+#[test]
+fn json_null_is_a_key_that_is_not_there() {
+    let scene = |keys: &str| {
+        json(&format!(
+            r#"{{"camera": {{"from": [0, 0, 3], "at": [0, 0, 0], "up": null}}, "image": {{{keys}}}}}"#
+        ))
+    };
+    assert_eq!(
+        scene(r#""spp": null, "width": 9"#).expect("a scene"),
+        scene(r#""width": 9"#).expect("a scene")
+    );
+    assert_refused(json(r#"{"camera": null}"#), "s.json", "`camera` is missing");
 }
 
 #[test]
@@ -354,8 +371,9 @@ fn shipped_scenes_are_the_reference_scenes() {
         let view = flatten::view(scene);
         assert_eq!((view.ray_offset, view.t_min, view.jitter), (1e-4, 1e-4, 0.0));
     }
-    let sunflower = Scene::load(&root("scenes/sunflower.toml")).expect("a good scene");
-    assert_eq!(sunflower.integrator, Integrator::Path);
+    for path in ["scenes/sunflower.toml", "scenes/long-tail.toml"] {
+        assert_eq!(Scene::load(&root(path)).expect("a good scene").integrator, Integrator::Path);
+    }
 }
 
 #[test]

@@ -246,6 +246,12 @@ RQ_NOINLINE WorldHit trace_world(const WorldScene &scene, Vec3 o, Vec3 d, float 
     return hit;
 }
 
+// Spheres, planes, instances.
+RQ_INLINE u32 object_number(const WorldScene &scene, const WorldHit &hit) {
+    if (hit.instance == no_instance) return hit.primitive + 1;
+    return scene.view.sphere_count + scene.view.plane_count + hit.instance + 1;
+}
+
 // As for other scenes (intersect.h, material.h), by the world's trees.
 RQ_INLINE WorldHit nearest_hit(const WorldScene &scene, Vec3 o, Vec3 d, float t_max) {
     return trace_world(scene, o, d, t_max, false);

@@ -75,18 +75,18 @@ fn mend_normals(mesh: &mut Mesh, mended: &mut Mended) {
 /// glTF asks for MikkTSpace, which weighs by angles instead; angles need an arc cosine, whose bits depend on the
 /// host. On flat parts both agree.
 pub fn make_tangents(mesh: &mut Mesh) {
-    let hands: Vec<f32> =
-        mesh.triangles.iter().map(|t| handedness(t.map(|i| mesh.uvs[i as usize]))).collect();
-    split_hands(mesh, &hands);
+    let turns: Vec<f32> = mesh.triangles.iter().map(|t| turn(t.map(|i| mesh.uvs[i as usize]))).collect();
+    split_turns(mesh, &turns);
     let mut sums = vec![DVec3::ZERO; mesh.positions.len()];
     let mut signs = vec![1.0f32; mesh.positions.len()];
-    for (triangle, &hand) in mesh.triangles.iter().zip(&hands) {
+    for (triangle, &turn) in mesh.triangles.iter().zip(&turns) {
         let [a, b, c] = triangle.map(|i| mesh.positions[i as usize].as_dvec3());
         let [ta, tb, tc] = triangle.map(|i| mesh.uvs[i as usize].as_dvec2());
         let along = (b - a) * (tc.y - ta.y) - (c - a) * (tb.y - ta.y);
         for &i in triangle {
-            sums[i as usize] += along * f64::from(hand);
-            signs[i as usize] = hand;
+            sums[i as usize] += along * f64::from(turn);
+            // v runs down the picture, and the bitangent, cross(normal, tangent) * w, up.
+            signs[i as usize] = -turn;
         }
     }
     let tangent = |i: usize| {
@@ -98,22 +98,22 @@ pub fn make_tangents(mesh: &mut Mesh) {
     mesh.tangents = (0..mesh.positions.len()).map(tangent).collect::<Vec<Vec4>>();
 }
 
-/// 1 where texture coordinates turn like the corners, -1 where they are mirrored. glTF's v runs down, so that its
-/// bitangent (cross(normal, tangent) * w) runs along increasing v with this sign.
-fn handedness([a, b, c]: [Vec2; 3]) -> f32 {
+/// 1 where texture coordinates go round counter-clockwise in (u, v), -1 where not: in a picture that is not mirrored,
+/// whose v runs down, they do not.
+fn turn([a, b, c]: [Vec2; 3]) -> f32 {
     let [a, b, c] = [a, b, c].map(Vec2::as_dvec2);
-    if (b - a).perp_dot(c - a) < 0.0 { -1.0 } else { 1.0 }
+    if (b - a).perp_dot(c - a) > 0.0 { 1.0 } else { -1.0 }
 }
 
-/// Doubles vertices that triangles of both hands use: those of the left hand get copies.
-fn split_hands(mesh: &mut Mesh, hands: &[f32]) {
-    let mut right = vec![false; mesh.positions.len()];
-    for (triangle, _) in mesh.triangles.iter().zip(hands).filter(|(_, hand)| **hand > 0.0) {
-        triangle.iter().for_each(|&i| right[i as usize] = true);
+/// Doubles vertices that triangles of both turns use: mirrored ones get copies.
+fn split_turns(mesh: &mut Mesh, turns: &[f32]) {
+    let mut plain = vec![false; mesh.positions.len()];
+    for (triangle, _) in mesh.triangles.iter().zip(turns).filter(|(_, turn)| **turn < 0.0) {
+        triangle.iter().for_each(|&i| plain[i as usize] = true);
     }
     let mut copies = vec![u32::MAX; mesh.positions.len()];
-    for (triangle, _) in mesh.triangles.iter_mut().zip(hands).filter(|(_, hand)| **hand < 0.0) {
-        for corner in triangle.iter_mut().filter(|i| right[**i as usize]) {
+    for (triangle, _) in mesh.triangles.iter_mut().zip(turns).filter(|(_, turn)| **turn > 0.0) {
+        for corner in triangle.iter_mut().filter(|i| plain[**i as usize]) {
             let copy = &mut copies[*corner as usize];
             if *copy == u32::MAX {
                 *copy = mesh.positions.len() as u32;
@@ -124,4 +124,15 @@ fn split_hands(mesh: &mut Mesh, hands: &[f32]) {
             *corner = *copy;
         }
     }
+}
+
+/// Gives every triangle vertices of its own, with the normal of its face.
+pub fn flatten(mesh: &mut Mesh) {
+    let corners = || mesh.triangles.iter().flatten().map(|&i| i as usize);
+    let positions: Vec<Vec3> = corners().map(|i| mesh.positions[i]).collect();
+    let uvs: Vec<Vec2> = if mesh.uvs.is_empty() { vec![] } else { corners().map(|i| mesh.uvs[i]).collect() };
+    let normal = |t: &[Vec3; 3]| doubled_area(*t).normalize_or(DVec3::Z).as_vec3();
+    mesh.normals = positions.as_chunks().0.iter().flat_map(|t| [normal(t); 3]).collect();
+    mesh.triangles = (0..positions.len() as u32 / 3).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
+    (mesh.positions, mesh.uvs) = (positions, uvs);
 }

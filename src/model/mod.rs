@@ -7,6 +7,7 @@
 mod file;
 pub mod generate;
 mod finish;
+pub mod generate;
 mod gltf;
 pub mod image;
 mod obj;
@@ -35,10 +36,34 @@ pub const MAX_INSTANCES: usize = 1 << 20;
 /// # Errors
 /// [`crate::error::Error::Input`]: one line with the file, the line or the part of it, and what is wrong there.
 pub fn load(path: &Path) -> Result<Model> {
+    kind(path)?;
+    parse(path, &file::read_model(path)?)
+}
+
+/// Checks a model that is in memory. `path` names it in errors, tells its kind, and the files that it mentions are
+/// beside `path`.
+///
+/// # Errors
+/// As [`load`].
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<Model> {
+    match kind(path)? {
+        Kind::Obj => obj::parse(path, bytes),
+        Kind::Gltf => gltf::parse(path, bytes),
+    }
+}
+
+/// Formats of models.
+enum Kind {
+    Obj,
+    Gltf,
+}
+
+/// What the file name's extension tells.
+fn kind(path: &Path) -> Result<Kind> {
     let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
     match extension.as_deref() {
-        Some("obj") => obj::load(path),
-        Some("gltf" | "glb") => gltf::load(path),
+        Some("obj") => Ok(Kind::Obj),
+        Some("gltf" | "glb") => Ok(Kind::Gltf),
         _ => Err(file::fault(path, "a model's name ends in .obj, .gltf or .glb")),
     }
 }

@@ -1,12 +1,12 @@
 //! What a model holds, in numbers.
 
-use super::Model;
 use super::finish::doubled_area;
-use glam::Vec3;
+use super::{Mesh, Model};
+use glam::{Affine3A, Vec3};
 use serde::Serialize;
 
-/// Counts and sizes of a model as it stands in its world, every instance counted.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Counts and sizes of meshes as they stand in their world, every instance counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// Meshes, each counted once.
     pub meshes: usize,
@@ -18,35 +18,41 @@ pub struct Summary {
     pub degenerate: u64,
     /// Area of all instances, one side of each triangle.
     pub area: f64,
-    /// Least and greatest coordinates of all triangles; `None` where there are none.
+    /// Least and greatest coordinates of all that has some; `None` where nothing has.
     pub bounds: Option<[[f32; 3]; 2]>,
 }
 
 impl Summary {
     /// Adds up `model`.
     pub fn of(model: &Model) -> Summary {
-        let mut summary = Summary {
-            meshes: model.meshes.len(),
-            instances: model.instances.len(),
-            triangles: 0,
-            degenerate: model.degenerate,
-            area: 0.0,
-            bounds: None,
-        };
-        let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+        let mut summary =
+            Summary { meshes: model.meshes.len(), degenerate: model.degenerate, ..Summary::default() };
         for instance in &model.instances {
-            let mesh = &model.meshes[instance.mesh as usize];
-            summary.triangles += mesh.triangles.len() as u64;
-            let places: Vec<Vec3> =
-                mesh.positions.iter().map(|&p| instance.transform.transform_point3(p)).collect();
-            for triangle in &mesh.triangles {
-                let corners = triangle.map(|i| places[i as usize]);
-                summary.area += 0.5 * doubled_area(corners).length();
-                low = corners.into_iter().fold(low, Vec3::min);
-                high = corners.into_iter().fold(high, Vec3::max);
-            }
+            summary.add(&model.meshes[instance.mesh as usize], &instance.transform);
         }
-        summary.bounds = (summary.triangles > 0).then(|| [low.to_array(), high.to_array()]);
         summary
+    }
+
+    /// Adds an instance of a mesh.
+    pub fn add(&mut self, mesh: &Mesh, transform: &Affine3A) {
+        self.instances += 1;
+        self.triangles += mesh.triangles.len() as u64;
+        let places: Vec<Vec3> = mesh.positions.iter().map(|&p| transform.transform_point3(p)).collect();
+        let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+        for triangle in &mesh.triangles {
+            let corners = triangle.map(|i| places[i as usize]);
+            self.area += 0.5 * doubled_area(corners).length();
+            low = corners.into_iter().fold(low, Vec3::min);
+            high = corners.into_iter().fold(high, Vec3::max);
+        }
+        if !mesh.triangles.is_empty() {
+            self.enclose(low, high);
+        }
+    }
+
+    /// Lets the bounds hold a box.
+    pub fn enclose(&mut self, low: Vec3, high: Vec3) {
+        let [l, h] = self.bounds.map_or([low, high], |[l, h]| [low.min(l.into()), high.max(h.into())]);
+        self.bounds = Some([l.to_array(), h.to_array()]);
     }
 }

@@ -3,7 +3,7 @@
 mod mtl;
 mod text;
 
-use super::file::{read, read_model};
+use super::file::read;
 use super::finish::{Mended, finish};
 use super::polygon::{Cutter, MAX_CORNERS};
 use super::{Instance, MAX_COORDINATE, MAX_TRIANGLES, Mesh, Model, Warnings};
@@ -24,10 +24,9 @@ const FREE_FORM: &[&str] = &[
     "end", "con", "ctech", "stech",
 ];
 
-/// Reads the file at `path`.
-pub fn load(path: &Path) -> Result<Model> {
-    let bytes = read_model(path)?;
-    let text = String::from_utf8_lossy(&bytes);
+/// Reads the bytes of the file at `path`.
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<Model> {
+    let text = String::from_utf8_lossy(bytes);
     let mut reader = Reader::new(path);
     statements(path, &text, |statement| reader.take(statement))?;
     reader.finish()
@@ -136,7 +135,7 @@ impl<'a> Reader<'a> {
         self.surface = self.library.find(statement.rest);
         if self.surface.is_none() {
             let text = format!("line {}: no material is called `{}`", statement.line, statement.rest);
-            self.warnings.add(&text.clone(), || format!("{text}; its faces get the default one"));
+            self.warnings.add(text.clone(), || format!("{text}; its faces get the default one"));
         }
     }
 
@@ -156,7 +155,7 @@ impl<'a> Reader<'a> {
                 Err(why) => {
                     let place =
                         format!("line {}: cannot read the materials {}", statement.line, file.display());
-                    self.warnings.add(&place.clone(), || format!("{place}: {why}"));
+                    self.warnings.add(place.clone(), || format!("{place}: {why}"));
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! MTL, the materials of OBJ files, as surfaces of the metallic-roughness model.
 //!
-//! What MTL says of a Phong highlight is mapped thus; docs/scene-format.md says the same to users:
+//! What MTL says of a Phong highlight is mapped thus; docs/models.md says the same to users:
 //! - `Kd` is the base colour. `Ks` is a dielectric's specular, 8 % of it at normal incidence (so the 0.5 that many
 //!   programs write is the usual 4 %), where `illum` is 2 or more or is not there; its width comes from `Ns`, whose
 //!   lobe is that of microfacets of alpha = sqrt(2 / (Ns + 2)). Without `Ks` a surface is diffuse alone.

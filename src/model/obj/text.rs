@@ -57,11 +57,7 @@ impl<'a> Statement<'a> {
 }
 
 /// Calls `each` for every statement of `text`. A line that ends in `\` goes on in the next; `#` starts a comment.
-pub fn statements<'a>(
-    file: &'a Path,
-    text: &str,
-    mut each: impl FnMut(&Statement) -> Result<()>,
-) -> Result<()> {
+pub fn statements(file: &Path, text: &str, mut each: impl FnMut(&Statement) -> Result<()>) -> Result<()> {
     let mut lines = text.lines().enumerate();
     while let Some((number, first)) = lines.next() {
         let mut line = Cow::Borrowed(first);
