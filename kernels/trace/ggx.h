@@ -7,8 +7,8 @@
 // One bounce among the microfacets is what these terms describe; the light that bounces on is given back by a factor,
 // as in Turquin, "Practical multiple scattering compensation for microfacet models", 2019, and the diffuse base gets
 // what the coat does not reflect. Both need the coat's directional albedo, from a table that the host makes
-// (src/scene/albedo.rs). So a white surface reflects all light at every roughness, within 0.6 % for the table's steps, 2 % within a degree of
-// grazing.
+// (src/scene/lighting/albedo.rs). So a white surface reflects all light at every roughness: within 0.6 % for the
+// table's steps, and 2 % within a degree of grazing.
 #pragma once
 #include "trace/angle.h"
 

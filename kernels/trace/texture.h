@@ -6,7 +6,7 @@
 namespace rq {
 
 constexpr u32 no_texture = 0xffffffffu;
-// Bits of TextureView::flags, as src/scene/lighting.rs sets them; then two bits a direction for the wrap mode.
+// Bits of TextureView::flags, as src/scene/lighting/texture.rs sets them; then two bits a direction for the wrap mode.
 constexpr u32 texture_floats = 1, texture_smooth = 2, texture_srgb = 4;
 constexpr u32 wrap_across_shift = 4, wrap_down_shift = 6, wrap_repeat = 0, wrap_mirror = 1, wrap_clamp = 2;
 

@@ -3,8 +3,8 @@
 use crate::device::{Buffer, Device};
 use crate::error::Result;
 use crate::layout::{Alias, Emitter, LightingView, SkyTexel, SurfaceShade, TextureView};
-use crate::scene::{LightSampling, Scene};
 use crate::scene::lighting::{Lighting, albedo_table, srgb_table};
+use crate::scene::{LightSampling, Scene};
 use std::sync::Arc;
 
 /// The arrays that a [`LightingView`] points to.

@@ -4,7 +4,9 @@ use super::lighting::LightingBuffers;
 use crate::accel::World;
 use crate::device::{Buffer, Device};
 use crate::error::Result;
-use crate::layout::{BvhNode, Material, MeshInstance, MeshVertex, Ptr, TriangleCorners, TriangleTest, WorldView};
+use crate::layout::{
+    BvhNode, Material, MeshInstance, MeshVertex, Ptr, TriangleCorners, TriangleTest, WorldView,
+};
 use crate::scene::Scene;
 use crate::scene::lighting::Lighting;
 use std::sync::Arc;

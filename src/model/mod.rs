@@ -5,8 +5,8 @@
 //! texel of the first row, as glTF has them.
 
 mod file;
-pub mod generate;
 mod finish;
+pub mod generate;
 pub mod generate;
 mod gltf;
 pub mod image;

@@ -15,7 +15,10 @@ const TURNS: RangeInclusive<f64> = -1e6..=1e6;
 const CONES: RangeInclusive<f64> = 0.0..=90.0;
 
 /// What rays that hit nothing see: a gradient, and an image in its place.
-pub fn background(table: BackgroundTable, pictures: &mut Pictures) -> Checked<(Background, Option<SkyImage>)> {
+pub fn background(
+    table: BackgroundTable,
+    pictures: &mut Pictures,
+) -> Checked<(Background, Option<SkyImage>)> {
     let given = [
         ("constant", table.constant.is_some()),
         ("gradient", table.gradient.is_some()),
@@ -62,9 +65,14 @@ fn sky(
     let scale = in_range(scale.unwrap_or(Real(1.0)), RADIANCES).within("scale")?;
     let index = pictures.index(file).within("hdr")?;
     let turns = turn / 360.0;
-    let sky = SkyImage { image: pictures.list[index as usize].clone(), turn: (turns - turns.floor()) as f32, scale };
+    let sky = SkyImage {
+        image: pictures.list[index as usize].clone(),
+        turn: (turns - turns.floor()) as f32,
+        scale,
+    };
     if !sky.brightness().is_finite() || f64::from(sky.brightness()) > *RADIANCES.end() {
-        let message = format!("{file}: brighter than {:e}, the limit; make background.scale smaller", RADIANCES.end());
+        let message =
+            format!("{file}: brighter than {:e}, the limit; make background.scale smaller", RADIANCES.end());
         return Err(Fault::new(message)).within("hdr");
     }
     Ok(sky)

@@ -409,7 +409,9 @@ impl Light {
     fn irradiance(&self) -> Vec3 {
         match *self {
             Light::Directional { color, .. } => color,
-            Light::Point { color, .. } | Light::Spot { color, .. } => color / (POINT_LIGHT_REACH * POINT_LIGHT_REACH),
+            Light::Point { color, .. } | Light::Spot { color, .. } => {
+                color / (POINT_LIGHT_REACH * POINT_LIGHT_REACH)
+            }
         }
     }
 }

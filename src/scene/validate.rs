@@ -7,8 +7,8 @@ use super::light::{background, lights};
 use super::mesh::Models;
 use super::principled::{Pictures, surface};
 use super::{
-    DEPTHS, Image, Integrator, LightSampling, MAX_MATERIALS, MAX_PLANES, MAX_SPHERES, Material, Plane, SAMPLES,
-    SIDES, Scene, Sphere,
+    DEPTHS, Image, Integrator, LightSampling, MAX_MATERIALS, MAX_PLANES, MAX_SPHERES, Material, Plane,
+    SAMPLES, SIDES, Scene, Sphere,
 };
 use glam::{DVec3, Vec3};
 use std::collections::HashMap;
@@ -34,7 +34,8 @@ pub fn scene(file: SceneFile, folder: &Path) -> Checked<Scene> {
     let Table(film) = file.film.unwrap_or_default();
     let mut pictures = Pictures::new(folder);
     let (materials, names) = materials(file.materials, &mut pictures).within("materials")?;
-    let (background, sky) = background(file.background.unwrap_or_default().0, &mut pictures).within("background")?;
+    let (background, sky) =
+        background(file.background.unwrap_or_default().0, &mut pictures).within("background")?;
     let mut models = Models::new(folder, materials, pictures);
     let (spheres, planes) = objects(file.objects, &names, &mut models).within("objects")?;
     let scene = Scene {

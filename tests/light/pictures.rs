@@ -70,7 +70,8 @@ fn white_spheres_vanish_in_a_white_sky() {
     for roughness in 0..=10 {
         for metallic in [0.0, 0.5, 1.0] {
             let roughness = f64::from(roughness) / 10.0;
-            materials.push((format!("type = 'principled', roughness = {roughness}, metallic = {metallic}"), 4e-3));
+            materials
+                .push((format!("type = 'principled', roughness = {roughness}, metallic = {metallic}"), 4e-3));
         }
     }
     for (material, allowed) in materials {
@@ -132,7 +133,8 @@ fn lamps_without_size_have_their_irradiance() {
         parse(&floor(1, &light), Path::new(""))
     };
     shows(&spot(46.0, 60.0), 2.0, 1e-5);
-    let (c, inner, outer) = (45.0f64.to_radians().cos(), 30.0f64.to_radians().cos(), 60.0f64.to_radians().cos());
+    let (c, inner, outer) =
+        (45.0f64.to_radians().cos(), 30.0f64.to_radians().cos(), 60.0f64.to_radians().cos());
     shows(&spot(30.0, 60.0), 2.0 * ((c - outer) / (inner - outer)).powi(2), 1e-4);
     let (film, _) = render_counted(&spot(20.0, 40.0));
     assert_eq!(mean(&film, 0).0, 0.0);
@@ -197,12 +199,13 @@ fn rectangles_and_discs_shine_as_known() {
     let disc_area = SIDES as f64 / 2.0 * (2.0 * PI / SIDES as f64).sin() / PI;
     let wanted = [("square", 3.0 * 4.0 * quarter), ("disc", 3.0 * disc_area / (disc_area + h * h))];
     for (name, wanted) in wanted {
-        let object =
-            format!("[[objects]]\ntype = 'mesh'\nfile = '{name}.obj'\nmaterial = 'lamp'\ntranslate = [0, 2.5, 0]\n");
+        let object = format!(
+            "[[objects]]\ntype = 'mesh'\nfile = '{name}.obj'\nmaterial = 'lamp'\ntranslate = [0, 2.5, 0]\n"
+        );
         let mut scene = parse(&format!("{}{object}", floor(300, "")), files.path());
         scene.image.max_depth = 2;
         for sampling in SAMPLINGS {
-                scene.light_sampling = Some(sampling);
+            scene.light_sampling = Some(sampling);
             shows(&scene, wanted, 3e-3);
         }
     }
@@ -300,7 +303,11 @@ fn every_engine_makes_the_same_film_of_a_general_scene() {
     for settings in every_engine() {
         assert_eq!(render(&cpu(2), &scene, &settings).hash(), wanted, "{settings:?}");
         let slice = Some(std::time::Duration::from_micros(100));
-        assert_eq!(render(&cpu(2), &scene, &Settings { slice, ..settings.clone() }).hash(), wanted, "{settings:?}");
+        assert_eq!(
+            render(&cpu(2), &scene, &Settings { slice, ..settings.clone() }).hash(),
+            wanted,
+            "{settings:?}"
+        );
     }
     let baseline: Arc<dyn rayq::device::Device> = Arc::new(CpuDevice::baseline(2).unwrap());
     assert_eq!(render(&baseline, &scene, &Settings::default()).hash(), wanted);
@@ -350,8 +357,12 @@ fn textures_that_do_not_load_are_named() {
         )
     };
     for key in ["base_color_texture", "metallic_roughness_texture", "normal_texture", "emission_texture"] {
-        let fault = Scene::parse(&text(key), Format::Toml, &PathBuf::from("there/a.toml")).unwrap_err().to_string();
-        assert!(fault.starts_with(&format!("there/a.toml:5:1: materials[0].{key}: there/nowhere.png: ")), "{fault}");
+        let fault =
+            Scene::parse(&text(key), Format::Toml, &PathBuf::from("there/a.toml")).unwrap_err().to_string();
+        assert!(
+            fault.starts_with(&format!("there/a.toml:5:1: materials[0].{key}: there/nowhere.png: ")),
+            "{fault}"
+        );
     }
     let text = "camera = { from = [0, 0, 9], at = [0, 0, 0] }\n[background]\nhdr = 'nowhere.hdr'\n";
     let fault = Scene::parse(text, Format::Toml, &PathBuf::from("there/a.toml")).unwrap_err().to_string();

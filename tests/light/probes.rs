@@ -1,7 +1,7 @@
 //! Surfaces, textures and skies one call at a time, against what is known about them.
 
-use bytemuck::Zeroable;
 use crate::common::cpu;
+use bytemuck::Zeroable;
 use rayq::device::{Buffer, Device, Shape, cover, cpu::CpuDevice, launch};
 use rayq::film::decode_srgb;
 use rayq::layout::{LightProbeParams, LightingView};
@@ -142,9 +142,9 @@ fn wrapped(i: i64, size: usize, wrap: Wrap) -> usize {
 
 /// What glTF says about a texture at (u, v), in double precision.
 fn wanted(image: &Image, texture: &Texture, usage: Use, [u, v]: [f32; 2]) -> [f64; 4] {
-    let place = texture.transform.map(|[a, b, c]| {
-        f64::from(a) * f64::from(u) + f64::from(b) * f64::from(v) + f64::from(c)
-    });
+    let place = texture
+        .transform
+        .map(|[a, b, c]| f64::from(a) * f64::from(u) + f64::from(b) * f64::from(v) + f64::from(c));
     let (x, y) = (place[0] * WIDTH as f64, place[1] * HEIGHT as f64);
     let at = |x: i64, y: i64| {
         texel(image, usage, wrapped(x, WIDTH, texture.wrap[0]), wrapped(y, HEIGHT, texture.wrap[1]))
@@ -185,12 +185,10 @@ fn textures_are_what_gltf_says() {
             }
         }
     }
-    let places: Vec<[f32; 2]> = (0..400).map(|i| [(i % 20) as f32 * 0.31 - 3.01, (i / 20) as f32 * 0.37 - 2.03]).collect();
-    let devices: [Arc<dyn Device>; 3] = [
-        cpu(2),
-        Arc::new(CpuDevice::baseline(1).unwrap()),
-        Arc::new(SimDevice::new(4, Options::default())),
-    ];
+    let places: Vec<[f32; 2]> =
+        (0..400).map(|i| [(i % 20) as f32 * 0.31 - 3.01, (i / 20) as f32 * 0.37 - 2.03]).collect();
+    let devices: [Arc<dyn Device>; 3] =
+        [cpu(2), Arc::new(CpuDevice::baseline(1).unwrap()), Arc::new(SimDevice::new(4, Options::default()))];
     for (number, texture, usage) in cases {
         let mut first = vec![];
         for device in &devices {
@@ -228,7 +226,11 @@ fn wild_coordinates_give_a_texel() {
     let mut textures = Textures::default();
     for wrap in [Wrap::Repeat, Wrap::Mirror, Wrap::Clamp] {
         let transform = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
-        textures.add(&Some(Texture { image: 0, wrap: [wrap; 2], smooth: true, transform }), &images, Use::Data);
+        textures.add(
+            &Some(Texture { image: 0, wrap: [wrap; 2], smooth: true, transform }),
+            &images,
+            Use::Data,
+        );
     }
     let device = cpu(1);
     let views = Buffer::from_slice(&device, &textures.views, "textures").unwrap();

@@ -56,7 +56,8 @@ impl Chances {
         };
         let far = total(true);
         let glows: Vec<f64> = scene.materials.iter().map(|m| glow(m, scene)).collect();
-        let spheres: f64 = scene.spheres.iter().map(|s| glows[s.material as usize] * sphere_area(s.radius)).sum();
+        let spheres: f64 =
+            scene.spheres.iter().map(|s| glows[s.material as usize] * sphere_area(s.radius)).sum();
         let mut triangles = 0.0;
         each_glowing_triangle(world, &glows, |t| triangles += glows[t.material] * t.area());
         let near = total(false) + spheres + triangles;
@@ -124,7 +125,9 @@ fn emission(material: &Material) -> Vec3 {
 /// Power per area of a material's surface, its texture taken on average.
 fn glow(material: &Material, scene: &Scene) -> f64 {
     let color = match material {
-        Material::Surface(surface) if surface.emission != Vec3::ZERO => emission(material) * average(surface, scene),
+        Material::Surface(surface) if surface.emission != Vec3::ZERO => {
+            emission(material) * average(surface, scene)
+        }
         _ => emission(material),
     };
     PI * mean(color)
@@ -214,7 +217,8 @@ fn each_glowing_triangle(world: &World, glows: &[f64], mut body: impl FnMut(Worl
         let first = instance.first_triangle as usize;
         for test in &world.triangles[first..first + instance.triangles as usize] {
             let own = instance.material == OWN_MATERIALS;
-            let material = if own { instance.first_material + test.surface } else { instance.material } as usize;
+            let material =
+                if own { instance.first_material + test.surface } else { instance.material } as usize;
             if glows[material] == 0.0 {
                 continue;
             }

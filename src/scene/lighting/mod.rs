@@ -45,7 +45,8 @@ impl Lighting {
         for ((material, flat), asked) in scene.materials.iter().zip(materials).zip(&chances.per_area) {
             match material {
                 Material::Surface(surface) => {
-                    flat.parameter = if surface.glass { surface.ior } else { f32::from_bits(surfaces.len() as u32) };
+                    flat.parameter =
+                        if surface.glass { surface.ior } else { f32::from_bits(surfaces.len() as u32) };
                     surfaces.push(shade(surface, scene, *asked, &mut textures));
                 }
                 Material::Lambert { .. } => flat.parameter = *asked,

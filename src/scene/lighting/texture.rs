@@ -64,7 +64,8 @@ fn put(texels: &mut Vec<u32>, image: &Image, usage: Use) -> u32 {
     let first = texels.len() / 4;
     match &image.texels {
         Texels::Bytes(codes) => texels.extend(codes.iter().map(|c| u32::from_le_bytes(*c))),
-        _ => texels.extend(linear_texels(image, usage == Use::Color).as_flattened().iter().map(|f| f.to_bits())),
+        _ => texels
+            .extend(linear_texels(image, usage == Use::Color).as_flattened().iter().map(|f| f.to_bits())),
     }
     texels.resize(texels.len().next_multiple_of(4), 0);
     first as u32
