@@ -20,7 +20,9 @@ RQ_INLINE float found_share(u32 sampling, float pdf, float other) {
     return sampling == sampling_both ? power_share(pdf, other) : sampling == sampling_lights ? 0.0f : 1.0f;
 }
 
-RQ_INLINE bool has_lights(const LightingView &lighting) { return lighting.emitter_count + lighting.sky_width != 0; }
+RQ_INLINE bool has_lights(const LightingView &lighting) {
+    return lighting.emitter_count != 0 || lighting.sky_chance > 0.0f;
+}
 
 // A light, by six random numbers: one of r.a for sky or emitter, r.b and r.d for which, r.c for its alias; t.a and t.b
 // for the place on it. False: it sends nothing.

@@ -238,6 +238,21 @@ fn skies_shine_as_known() {
     }
 }
 
+/// A black sky is never asked, and takes nothing from the lights that are.
+#[test]
+fn black_skies_are_dark() {
+    let texels = Texels::Floats(vec![[0.0; 3]; 4 * 2]);
+    let image = Arc::new(Image { name: "black".into(), width: 4, height: 2, texels });
+    let lamp = "lights = [{ type = 'directional', direction = [0, 1, 0], color = [2, 2, 2] }]";
+    for (lights, wanted) in [("", 0.0), (lamp, 2.0)] {
+        let mut scene = parse(&floor(1, lights), Path::new(""));
+        scene.sky = Some(SkyImage { image: image.clone(), turn: 0.0, scale: 1.0 });
+        let (film, counts) = render_counted(&scene);
+        assert_eq!((counts.bad, counts.clamped), (0, 0));
+        assert!((mean(&film, 0).0 - wanted).abs() < 1e-5);
+    }
+}
+
 // ---- one way of finding light against another
 
 /// A grey PNG of 2 x 1 texels.
