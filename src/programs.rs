@@ -169,6 +169,14 @@ pub static PROBE: Program = Program {
     kernels: &["probe_tickets", "probe_cas", "probe_arithmetic"],
 };
 
+/// What surfaces, textures and skies do, for the tests of light.
+pub static LIGHT_PROBE: Program = Program {
+    name: "light_probe",
+    file: "probe/light_probe.cpp",
+    axes: &[],
+    kernels: &["probe_texture", "probe_albedo", "probe_sky", "probe_sky_sample"],
+};
+
 /// The platform's operations one by one, for checks of what compilers make of them.
 pub static OPERATIONS: Program = Program {
     name: "operations",
@@ -228,6 +236,7 @@ pub static LIMITS: Program = Program {
 /// Every program that is for speed, or judged by the simulator.
 pub static PROGRAMS: &[&Program] = &[
     &PROBE,
+    &LIGHT_PROBE,
     &OPERATIONS,
     &LITMUS,
     &MEGAKERNEL,

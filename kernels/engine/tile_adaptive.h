@@ -36,22 +36,18 @@ struct Stash {
     RQ_METHOD void put(u32 place, const Held &h) const {
         u32 *const m = memory + place;
         const u32 w = wave_size();
-        const Path &q = h.path;
-        m[0] = as_bits(q.origin.x), m[w] = as_bits(q.origin.y), m[2 * w] = as_bits(q.origin.z);
-        m[3 * w] = as_bits(q.direction.x), m[4 * w] = as_bits(q.direction.y), m[5 * w] = as_bits(q.direction.z);
-        m[6 * w] = as_bits(q.weight.x), m[7 * w] = as_bits(q.weight.y), m[8 * w] = as_bits(q.weight.z);
-        m[9 * w] = q.red, m[10 * w] = q.green, m[11 * w] = q.blue, m[12 * w] = q.info, m[13 * w] = h.where;
+        const PathWords path = words_of(h.path);
+        RQ_UNROLL
+        for (u32 i = 0; i < 12; ++i) m[i * w] = path.word[i];
+        m[12 * w] = h.path.info, m[13 * w] = h.where;
     }
     RQ_METHOD Held get(u32 place) const {
         const u32 *const m = memory + place;
         const u32 w = wave_size();
-        Held h;
-        h.path.origin = vec(as_float(m[0]), as_float(m[w]), as_float(m[2 * w]));
-        h.path.direction = vec(as_float(m[3 * w]), as_float(m[4 * w]), as_float(m[5 * w]));
-        h.path.weight = vec(as_float(m[6 * w]), as_float(m[7 * w]), as_float(m[8 * w]));
-        h.path.red = m[9 * w], h.path.green = m[10 * w], h.path.blue = m[11 * w], h.path.info = m[12 * w];
-        h.where = m[13 * w];
-        return h;
+        PathWords path;
+        RQ_UNROLL
+        for (u32 i = 0; i < 12; ++i) path.word[i] = m[i * w];
+        return Held{path_of(path, m[12 * w]), m[13 * w]};
     }
     // Fills idle lanes, up to as many as there are paths.
     RQ_METHOD void refill(Held &h) {

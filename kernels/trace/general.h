@@ -1,6 +1,9 @@
-// general.h: path tracing of general scenes: meshes, spheres and planes with every material.
+// general.h: path tracing of general scenes: meshes, spheres and planes with every material, under every light.
+//
+// At each hit a path adds what the surface gives off, asks for one light (direct.h), and goes on. Light that can be
+// found in both ways counts with weights that add up to 1.
 #pragma once
-#include "trace/surface.h"
+#include "trace/direct.h"
 
 namespace rq {
 
@@ -9,40 +12,88 @@ template <class Body> RQ_INLINE void with_scene(const SceneView &view, Body body
     body(WorldScene{{view}, *view.world});
 }
 
-// A direction on the ray's side of the true surface: interpolated normals send some to the other side, from where
-// they are mirrored, so that no light is lost.
-RQ_INLINE Vec3 above(const WorldSurface &s, Vec3 direction) {
-    const float height = dot(direction, s.geometric);
-    return height < 0.0f ? mad(s.geometric, -2.0f * height, direction) : direction;
+// How a path goes on from a hit: the factor of its weight in `onward`, and the side of the surface.
+struct Way {
+    Onward onward;
+    Vec3 side;
+};
+
+// Mirrors and glass, which no light can be sampled for. False: the path ends.
+RQ_INLINE bool mirror_way(const WorldSurface &s, const Material &m, Vec3 d, const Random4 &r, Way &way) {
+    way.onward.pdf = 0.0f;
+    way.onward.weight = vec(m.albedo);
+    if (m.kind == material_dielectric) {
+        const Refraction f = refract_or_reflect(d, s, m.parameter, r.a);
+        way.onward.direction = f.through ? -above(s, -unit(f.direction)) : above(s, unit(f.direction));
+        way.onward.weight = vec(1.0f, 1.0f, 1.0f);
+        if (f.through) way.side = -way.side;
+        return true;
+    }
+    const Vec3 mirror = above(s, reflect(d, s.normal));
+    way.onward.direction = mirror;
+    if (m.kind != material_metal) return true;
+    way.onward.direction = unit_or(mad(random_direction(r.a, r.b), m.parameter, mirror), mirror);
+    return dot(way.onward.direction, s.geometric) > 0.0f;  // else fuzz sent it into the surface: absorbed
+}
+RQ_INLINE bool is_mirror(const Material &m, const Random4 &r) {
+    return m.kind == material_dielectric || m.kind == material_metal ||
+           (m.kind == material_reflective && r.c < m.parameter);
 }
 
-RQ_INLINE bool general_bounce(const WorldScene &scene, Path &path, u32 pixel, const WorldSurface &s, const Material &m,
-                              RayTally &tally) {
-    const Vec3 weight = path.weight;
-    Vec3 light = vec(m.emission);
-    const Random4 r = random4(scene.view, pixel, path_sample(path), 1 + 2 * path_depth(path));
-    Vec3 direction, side = s.geometric;
-    const Vec3 albedo = vec(m.albedo);
-    if (m.kind == material_dielectric) {
-        const Refraction f = refract_or_reflect(path.direction, s, m.parameter, r.a);
-        direction = f.through ? -above(s, -unit(f.direction)) : above(s, unit(f.direction));
-        if (f.through) side = -side;
-    } else if (m.kind == material_metal) {
-        const Vec3 mirror = above(s, reflect(path.direction, s.normal));
-        direction = unit_or(mad(random_direction(r.a, r.b), m.parameter, mirror), mirror);
-        if (!(dot(direction, s.geometric) > 0.0f)) return false;  // fuzz sent it into the surface: absorbed
-        path.weight = path.weight * albedo;
-    } else if (m.kind == material_reflective && r.c < m.parameter) {
-        direction = above(s, reflect(path.direction, s.normal));
-        path.weight = path.weight * albedo;
-    } else {
-        // Lambert: a point of the unit sphere that touches the surface is cosine-distributed.
-        if (scene.view.light_count != 0) light = mad(albedo, direct_light<true>(scene, s, tally), light);
-        direction = above(s, unit_or(s.normal + random_direction(r.a, r.b), s.normal));
-        path.weight = path.weight * albedo;
+// Dimensions of random numbers beyond those of every depth (random.h): places on lights.
+constexpr u32 first_place_dimension = 2u << depth_bits;
+
+// Light that the surface gives off or sends on from lights, and how the path goes on. False: it ends.
+RQ_INLINE bool substrate_way(const WorldScene &scene, const Path &path, u32 pixel, const WorldHit &hit,
+                             const WorldSurface &s, const Material &m, const Random4 &r, Vec3 &light, Way &way,
+                             RayTally &tally) {
+    const Substrate at = substrate_at(scene, s, m, path.direction);
+    if (largest(at.emission) > 0.0f)
+        light = at.emission * found_share(scene.world.lighting.sampling, path.pdf,
+                                          asking_pdf(scene, hit, s, at.asked, path.origin, path.direction));
+    if (has_lights(scene.world.lighting) && !is_mirror(at.lobes)) {
+        const u32 sample = path_sample(path), depth = path_depth(path);
+        const Random4 which = random4(scene.view, pixel, sample, 2 + 2 * depth);
+        const Random4 where = random4(scene.view, pixel, sample, first_place_dimension + depth);
+        const Vec3 from = offset_point(scene.view, s, s.geometric);
+        light = light + asked_light(scene, s, at, depth + 1 >= scene.view.max_depth, from, which, where, tally);
     }
-    if (light.x != 0.0f || light.y != 0.0f || light.z != 0.0f) deposit(scene.view, path, weight * light, tally);
-    return survives_roulette(scene.view, path, r.d) && continue_path(scene.view, path, s, side, direction);
+    return sample_at(at, s, r, way.onward);
+}
+
+RQ_INLINE bool general_bounce(const WorldScene &scene, Path &path, u32 pixel, const WorldHit &hit,
+                              const WorldSurface &s, const Material &m, RayTally &tally) {
+    const Random4 r = random4(scene.view, pixel, path_sample(path), 1 + 2 * path_depth(path));
+    Vec3 light = vec(0.0f, 0.0f, 0.0f);
+    Way way;
+    way.side = s.geometric;
+    const bool goes_on = is_mirror(m, r) ? mirror_way(s, m, path.direction, r, way)
+                                         : substrate_way(scene, path, pixel, hit, s, m, r, light, way, tally);
+    if (light.x != 0.0f || light.y != 0.0f || light.z != 0.0f)
+        deposit(scene.view, path, path.weight * light, tally);
+    if (!goes_on) return false;
+    path.weight = path.weight * way.onward.weight;
+    path.pdf = way.onward.pdf;
+    if (!(sum_of(path.weight) < most_weight)) {  // no number, or no weight that a path can have
+        tally.bad++;
+        return false;
+    }
+    if (!survives_roulette(scene.view, path, r.d)) return false;
+    path.weight = storable(path.weight);
+    return continue_path(scene.view, path, s, way.side, way.onward.direction);
+}
+
+RQ_INLINE bool see_sky(const WorldScene &scene, Path &path, RayTally &tally) {
+    const LightingView &lighting = scene.world.lighting;
+    Vec3 light;
+    if (lighting.sky_width != 0) {
+        const Sky sky = image_sky(lighting, path.direction);
+        light = sky.radiance * found_share(lighting.sampling, path.pdf, sky.pdf);
+    } else {
+        light = background(scene.view, path.direction);
+    }
+    deposit(scene.view, path, path.weight * light, tally);
+    return false;
 }
 
 // Traces the path's ray and shades what it meets. Returns whether the path goes on.
@@ -51,12 +102,9 @@ RQ_INLINE bool step(const WorldScene &scene, Path &path, u32 pixel, RayTally &ta
     count_step();
     if (path_depth(path) == 0) tally.primary++;
     const WorldHit hit = nearest_hit(scene, path.origin, path.direction, far_away);
-    if (hit.primitive == nothing_hit) {
-        deposit(scene.view, path, path.weight * background(scene.view, path.direction), tally);
-        return false;
-    }
+    if (hit.primitive == nothing_hit) return see_sky(scene, path, tally);
     const WorldSurface s = surface_at(scene, path.origin, path.direction, hit);
-    return general_bounce(scene, path, pixel, s, scene.material(s.material), tally);
+    return general_bounce(scene, path, pixel, hit, s, scene.material(s.material), tally);
 }
 
 }  // namespace rq

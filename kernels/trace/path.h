@@ -15,6 +15,9 @@ struct Path {
     Vec3 weight;           // share of what it meets that reaches the pixel
     u32 red, green, blue;  // collected so far, in the film's fixed-point units
     u32 info;              // sample << 12 | hits so far
+#if RQ_INTEGRATOR_GENERAL
+    float pdf;  // density with which the last hit took the direction; 0: a mirror or the camera did
+#endif
 };
 
 RQ_INLINE u32 path_depth(const Path &path) { return path.info & depth_mask; }
@@ -136,30 +139,91 @@ RQ_INLINE Path primary_path(const SceneView &scene, Place place, u32 sample) {
     path.weight = vec(1.0f, 1.0f, 1.0f);
     path.red = path.green = path.blue = 0;
     path.info = sample << depth_bits;
+#if RQ_INTEGRATOR_GENERAL
+    path.pdf = 0.0f;
+#endif
     return path;
 }
 
-// ---- storage: a structure of arrays with 16-byte accesses
+// ---- storage: twelve words a path, moved 16 bytes at a time, and `info`
+//
+// Words 0 to 5 are where the ray is and goes, 9 to 11 what was collected; 6 to 8 are the weight. In general scenes the
+// weight takes two words and the third holds the density of the direction.
+
+#if RQ_INTEGRATOR_GENERAL
+// A weight's channel in 21 bits: an exponent from 2^-40 to 2^23 and 15 bits of mantissa. Paths have such weights only
+// (`storable`), so that a path is the same whether it was stored or not.
+constexpr u32 channel_bits = 21, channel_drop = 8, least_channel = (127u - 40u) << 15;
+RQ_INLINE u32 pack_channel(float weight) {
+    const u32 rounded = (as_bits(weight) + (1u << (channel_drop - 1))) >> channel_drop;
+    return rounded > least_channel ? min_of(rounded - least_channel, (1u << channel_bits) - 1) : 0;
+}
+RQ_INLINE float unpack_channel(u32 code) {
+    return code != 0 ? as_float((code + least_channel) << channel_drop) : 0.0f;
+}
+struct PackedWeight {
+    u32 low, high;  // red and the lower half of green; the rest of green, and blue
+};
+RQ_INLINE PackedWeight pack_weight(Vec3 w) {
+    const u32 green = pack_channel(w.y);
+    return PackedWeight{pack_channel(w.x) | green << 21, green >> 11 | pack_channel(w.z) << 10};
+}
+RQ_INLINE Vec3 unpack_weight(PackedWeight p) {
+    constexpr u32 mask = (1u << channel_bits) - 1;
+    return vec(unpack_channel(p.low & mask), unpack_channel((p.low >> 21 | p.high << 11) & mask),
+               unpack_channel(p.high >> 10 & mask));
+}
+// More than any channel of a sound weight.
+constexpr float most_weight = 1048576.0f;
+// The nearest weight that can be stored: off by 2^-16 of it at most.
+RQ_INLINE Vec3 storable(Vec3 weight) { return unpack_weight(pack_weight(weight)); }
+#endif
+
+struct PathWords {
+    u32 word[12];
+};
+RQ_INLINE PathWords words_of(const Path &p) {
+    PathWords w{{as_bits(p.origin.x), as_bits(p.origin.y), as_bits(p.origin.z), as_bits(p.direction.x),
+                 as_bits(p.direction.y), as_bits(p.direction.z), 0, 0, 0, p.red, p.green, p.blue}};
+#if RQ_INTEGRATOR_GENERAL
+    const PackedWeight weight = pack_weight(p.weight);
+    w.word[6] = weight.low, w.word[7] = weight.high, w.word[8] = as_bits(p.pdf);
+#else
+    w.word[6] = as_bits(p.weight.x), w.word[7] = as_bits(p.weight.y), w.word[8] = as_bits(p.weight.z);
+#endif
+    return w;
+}
+RQ_INLINE Path path_of(const PathWords &w, u32 info) {
+    const u32 *const word = w.word;
+    Path p;
+    p.origin = vec(as_float(word[0]), as_float(word[1]), as_float(word[2]));
+    p.direction = vec(as_float(word[3]), as_float(word[4]), as_float(word[5]));
+#if RQ_INTEGRATOR_GENERAL
+    p.weight = unpack_weight(PackedWeight{word[6], word[7]});
+    p.pdf = as_float(word[8]);
+#else
+    p.weight = vec(as_float(word[6]), as_float(word[7]), as_float(word[8]));
+#endif
+    p.red = word[9], p.green = word[10], p.blue = word[11], p.info = info;
+    return p;
+}
+
 RQ_INLINE void store_path(const RayStore &rays, u64 slot, const Path &p) {
-    Quad *const q = rays.quads + slot;
-    plain_store(q, Quad{as_bits(p.origin.x), as_bits(p.origin.y), as_bits(p.origin.z), as_bits(p.direction.x)});
-    plain_store(q + rays.capacity,
-                Quad{as_bits(p.direction.y), as_bits(p.direction.z), as_bits(p.weight.x), as_bits(p.weight.y)});
-    plain_store(q + 2 * rays.capacity, Quad{as_bits(p.weight.z), p.red, p.green, p.blue});
+    const PathWords w = words_of(p);
+    RQ_UNROLL
+    for (u32 i = 0; i < 3; ++i)
+        plain_store(rays.quads + slot + i * rays.capacity,
+                    Quad{w.word[4 * i], w.word[4 * i + 1], w.word[4 * i + 2], w.word[4 * i + 3]});
     plain_store(rays.info + slot, p.info);
 }
 RQ_INLINE Path load_path(const RayStore &rays, u64 slot) {
-    const Quad *const q = rays.quads + slot;
-    const Quad a = plain_load(q), b = plain_load(q + rays.capacity), c = plain_load(q + 2 * rays.capacity);
-    Path p;
-    p.origin = vec(as_float(a.x), as_float(a.y), as_float(a.z));
-    p.direction = vec(as_float(a.w), as_float(b.x), as_float(b.y));
-    p.weight = vec(as_float(b.z), as_float(b.w), as_float(c.x));
-    p.red = c.y;
-    p.green = c.z;
-    p.blue = c.w;
-    p.info = plain_load(rays.info + slot);
-    return p;
+    PathWords w;
+    RQ_UNROLL
+    for (u32 i = 0; i < 3; ++i) {
+        const Quad q = plain_load(rays.quads + slot + i * rays.capacity);
+        w.word[4 * i] = q.x, w.word[4 * i + 1] = q.y, w.word[4 * i + 2] = q.z, w.word[4 * i + 3] = q.w;
+    }
+    return path_of(w, plain_load(rays.info + slot));
 }
 
 }  // namespace rq

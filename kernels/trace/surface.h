@@ -4,9 +4,6 @@
 
 namespace rq {
 
-// Bits of TriangleCorners::flags: what the vertices hold, and whether bitangents are cross(tangent, normal).
-constexpr u32 corners_normals = 1, corners_tangents = 2, corners_uvs = 4, corners_mirrored = 8;
-
 // `normal` is for shading, `geometric` the surface's own; both unit and on the ray's side. Spheres and planes have
 // no texture coordinates: (0, 0), and a tangent of length 0, as triangles without one.
 struct WorldSurface : Surface {
@@ -80,7 +77,7 @@ RQ_INLINE void meet_triangle(const WorldScene &scene, Vec3 o, Vec3 d, const Worl
     s.geometric = unit_of(normal_to_world(instance, face), -d);
     if (s.from_inside) s.geometric = -s.geometric;
     s.normal = s.geometric;
-    s.material = instance.material == own_materials ? instance.first_material + t.surface : instance.material;
+    s.material = material_of(instance, t);
     const TriangleCorners corners = scene.world.corners[instance.first_triangle + t.number];
     if (corners.flags != 0) shade_corners(scene, instance, corners, weights, d, s);
 }

@@ -6,7 +6,8 @@
 // the nearest hit: so the trees never show, and testing everything gives the same hits.
 #pragma once
 #include "trace/boxes.h"
-#include "trace/intersect.h"
+#include "trace/material.h"
+#include "trace/texture.h"
 #include "trace/triangle.h"
 
 namespace rq {
@@ -15,6 +16,9 @@ namespace rq {
 constexpr u32 item_instance = 1u << 31;
 // Bits of TriangleTest::flags: what lets rays pass.
 constexpr u32 triangle_single_sided = 1, triangle_masked = 2;
+
+// Bits of TriangleCorners::flags: what the vertices hold, and whether bitangents are cross(tangent, normal).
+constexpr u32 corners_normals = 1, corners_tangents = 2, corners_uvs = 4, corners_mirrored = 8;
 
 // MeshInstance::material where each triangle has its own.
 constexpr u32 own_materials = 0xffffffffu;
@@ -87,11 +91,34 @@ RQ_INLINE Corners load_triangle(const WorldScene &scene, u32 place) {
     return Corners{vec(a.x, a.y, a.z), vec(b.x, b.y, b.z), vec(c.x, c.y, c.z), as_bits(a.w), as_bits(b.w), as_bits(c.w)};
 }
 
+RQ_INLINE u32 material_of(const MeshInstance &instance, const Corners &t) {
+    return instance.material == own_materials ? instance.first_material + t.surface : instance.material;
+}
+
+// Whether a masked triangle has a hole where a ray meets it.
+RQ_NOINLINE bool has_hole(const WorldScene &scene, const MeshInstance &instance, const Corners &t,
+                          const TriangleHit &met) {
+    const Material m = scene.material(material_of(instance, t));
+    const TriangleCorners corners = scene.world.corners[instance.first_triangle + t.number];
+    float u = 0.0f, v = 0.0f;
+    if ((corners.flags & corners_uvs) != 0) {
+        const Vec3 weights = met.weights * reciprocal(met.sum);
+        const MeshVertex *const vertices = scene.world.vertices;
+        const MeshVertex &a = vertices[corners.vertices[0]], &b = vertices[corners.vertices[1]];
+        const MeshVertex &c = vertices[corners.vertices[2]];
+        u = dot(weights, vec(a.u, b.u, c.u));
+        v = dot(weights, vec(a.v, b.v, c.v));
+    }
+    return m.kind == material_surface &&
+           is_hole(scene.world.lighting, scene.world.lighting.surfaces[as_bits(m.parameter)], u, v);
+}
+
 // Whether a ray that meets the triangle there is stopped by it. A single-sided triangle lets rays through its
 // back; a masked one where its texture says so.
-RQ_INLINE bool stops_ray(const Corners &t, u32 flags, const MeshRay &ray) {
+RQ_INLINE bool stops_ray(const WorldScene &scene, const MeshInstance &instance, const Corners &t, u32 flags,
+                         const MeshRay &ray, const TriangleHit &met) {
     if ((flags & triangle_single_sided) != 0 && dot(cross(t.b - t.a, t.c - t.a), ray.direction) > 0.0f) return false;
-    return true;
+    return (flags & triangle_masked) == 0 || !has_hole(scene, instance, t, met);
 }
 
 RQ_INLINE void take_triangle(const WorldScene &scene, const MeshInstance &instance, u32 instance_number,
@@ -102,7 +129,7 @@ RQ_INLINE void take_triangle(const WorldScene &scene, const MeshInstance &instan
     if (!(met.t > scene.view.t_min && met.t <= hit.t)) return;
     if (met.t == hit.t && !goes_before(scene, hit, instance_number, t.number)) return;
     const u32 flags = instance.material == own_materials ? t.flags : instance.flags;
-    if (flags != 0 && !stops_ray(t, flags, ray)) return;
+    if (flags != 0 && !stops_ray(scene, instance, t, flags, ray, met)) return;
     hit = WorldHit{met.t, place, instance_number};
 }
 

@@ -8,6 +8,7 @@ mod compaction;
 pub mod counters;
 mod digest;
 mod first_hit;
+mod lighting;
 mod megakernel;
 mod pace;
 mod ray_count;

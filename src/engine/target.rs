@@ -58,7 +58,7 @@ impl Target {
     }
 
     fn for_kernels(device: &Arc<dyn Device>, scene: &Scene, integrator: &'static str) -> Result<Target> {
-        let flat = Arrays::new(scene);
+        let mut flat = Arrays::new(scene);
         // The kernels add the seed to small numbers: spread it over all bits first.
         let seed = spread(scene.image.seed);
         let spheres = Buffer::from_slice(device, &flat.spheres, "spheres")?;
@@ -66,12 +66,12 @@ impl Target {
         let sphere_shades = Buffer::from_slice(device, &flat.sphere_shades, "spheres")?;
         let planes = Buffer::from_slice(device, &flat.planes, "planes")?;
         let plane_materials = Buffer::from_slice(device, &flat.plane_materials, "planes")?;
-        let materials = Buffer::from_slice(device, &flat.materials, "materials")?;
-        let lights = Buffer::from_slice(device, &flat.lights, "lights")?;
         let world = match integrator {
-            GENERAL => Some(WorldBuffers::new(device, scene)?),
+            GENERAL => Some(WorldBuffers::new(device, scene, &mut flat.materials)?),
             _ => None,
         };
+        let materials = Buffer::from_slice(device, &flat.materials, "materials")?;
+        let lights = Buffer::from_slice(device, &flat.lights, "lights")?;
         let on_chip = chip_bytes(&flat);
         let on_chip = device.is_wide() && world.is_none() && on_chip <= MOST_ON_CHIP;
         let on_chip = if on_chip { chip_bytes(&flat) } else { 0 };

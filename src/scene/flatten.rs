@@ -66,7 +66,7 @@ impl Arrays {
             planes: scene.planes.iter().map(plane).collect(),
             plane_materials: scene.planes.iter().map(|p| p.material).collect(),
             materials: scene.materials.iter().map(material).collect(),
-            lights: scene.lights.iter().map(light).collect(),
+            lights: scene.lights.iter().filter_map(light).collect(),
         }
     }
 }
@@ -108,12 +108,14 @@ fn material(material: &Material) -> layout::Material {
     layout::Material { albedo: albedo.into(), kind, emission: emission.into(), parameter }
 }
 
-fn light(light: &Light) -> layout::Light {
+/// A light of scenes that are not general.
+fn light(light: &Light) -> Option<layout::Light> {
     let (kind, vector, color) = match *light {
         Light::Directional { direction, color } => (LIGHT_DIRECTIONAL, direction, color),
         Light::Point { position, color } => (LIGHT_POINT, position, color),
+        Light::Spot { .. } => return None,
     };
-    layout::Light { vector: vector.into(), kind, color: color.into(), reserved: 0.0 }
+    Some(layout::Light { vector: vector.into(), kind, color: color.into(), reserved: 0.0 })
 }
 
 /// The scalars of a scene; every pointer is null.
@@ -123,7 +125,7 @@ pub fn view(scene: &Scene) -> SceneView {
     SceneView {
         sphere_count: scene.spheres.len() as u32,
         plane_count: scene.planes.len() as u32,
-        light_count: scene.lights.len() as u32,
+        light_count: scene.lights.iter().filter_map(light).count() as u32,
         material_count: scene.materials.len() as u32,
         max_depth: image.max_depth,
         width: image.width,

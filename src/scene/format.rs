@@ -65,6 +65,7 @@ pub struct RenderTable {
     pub shadows: Option<bool>,
     pub ray_offset: Option<Real>,
     pub russian_roulette_depth: Option<Whole>,
+    pub light_sampling: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -78,6 +79,9 @@ pub struct FilmTable {
 pub struct BackgroundTable {
     pub constant: Option<Triple>,
     pub gradient: Option<Table<GradientTable>>,
+    pub hdr: Option<String>,
+    pub rotate_deg: Option<Real>,
+    pub scale: Option<Real>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -95,6 +99,9 @@ pub struct LightEntry {
     pub kind: Option<String>,
     pub direction: Option<Triple>,
     pub position: Option<Triple>,
+    pub at: Option<Triple>,
+    pub inner_deg: Option<Real>,
+    pub outer_deg: Option<Real>,
     pub color: Option<Triple>,
 }
 
@@ -110,6 +117,16 @@ pub struct MaterialEntry {
     pub fuzz: Option<Real>,
     pub ior: Option<Real>,
     pub reflectivity: Option<Real>,
+    pub base_color: Option<Triple>,
+    pub base_color_texture: Option<String>,
+    pub metallic: Option<Real>,
+    pub roughness: Option<Real>,
+    pub metallic_roughness_texture: Option<String>,
+    pub normal_texture: Option<String>,
+    pub normal_scale: Option<Real>,
+    pub emission_texture: Option<String>,
+    pub specular: Option<Real>,
+    pub alpha_cutoff: Option<Real>,
 }
 
 /// An object of any type: the keys of all of them.

@@ -2,6 +2,7 @@
 
 use super::fault::{Checked, Fault, Within};
 use super::format::{GeneratorTable, ObjectEntry, Real, Scale, Table, Triple};
+use super::principled::Pictures;
 use super::validate::{self, Names, at_most, in_range, in_range_whole, material_index, need, triple_f64};
 use super::{Instance, MAX_MATERIALS, Material, camera};
 use crate::accel::Shape;
@@ -52,16 +53,16 @@ struct Loaded {
 }
 
 impl<'a> Models<'a> {
-    /// None yet. `folder` is what paths are relative to.
-    pub fn new(folder: &'a Path, materials: Vec<Material>) -> Self {
+    /// None yet. `folder` is what paths are relative to; `pictures` are those of `materials`.
+    pub fn new(folder: &'a Path, materials: Vec<Material>, pictures: Pictures) -> Self {
         Models {
             folder,
             materials,
             meshes: vec![],
             instances: vec![],
-            images: vec![],
             lamps: vec![],
-            files: vec![],
+            files: pictures.files(),
+            images: pictures.list,
             warnings: vec![],
             loaded: HashMap::new(),
         }

@@ -11,8 +11,11 @@ mod camera;
 mod fault;
 pub mod flatten;
 mod format;
+mod light;
+pub mod lighting;
 mod locate;
 mod mesh;
+mod principled;
 mod source;
 mod validate;
 
@@ -47,6 +50,12 @@ pub const MAX_MATERIALS: usize = 65536;
 /// Closer to a point light than this, [`Scene::largest_contribution`] stops counting: what a surface there
 /// sends back may be clamped by the film, which counts and reports such contributions.
 pub const POINT_LIGHT_REACH: f32 = 0.1;
+
+/// What [`Scene::largest_contribution`] allows for path weights in general scenes: rough metals may send on more in one
+/// direction than comes from there, and a path's way may have been unlikely.
+pub const MOST_WEIGHT: f32 = 4.0;
+/// Texels of a sky's image that are brighter than the mean by more than this factor may be clamped by the film.
+pub const MOST_OF_MEAN: f32 = 4096.0;
 
 /// How a scene file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +104,17 @@ pub struct Background {
     pub up: Vec3,
 }
 
+/// An image that is the background: latitude and longitude, its middle the direction -z, its right half +x.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SkyImage {
+    /// Radiance, before `scale`.
+    pub image: Arc<model::Image>,
+    /// By how much of a turn it is turned about y, counter-clockwise seen from above, 0..1.
+    pub turn: f32,
+    /// Factor of its radiance.
+    pub scale: f32,
+}
+
 /// How light is carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -115,6 +135,17 @@ impl Integrator {
     }
 }
 
+/// How paths find the light of what has a size: of emitting surfaces and of the sky's image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LightSampling {
+    /// By shadow rays and by rays that happen to hit it, each with its weight.
+    Both,
+    /// By shadow rays, wherever one could have found it.
+    Lights,
+    /// By rays that happen to hit it.
+    Surfaces,
+}
+
 /// A light without size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Light {
@@ -131,6 +162,17 @@ pub enum Light {
         position: Vec3,
         /// Radiant intensity: irradiance at distance 1.
         color: Vec3,
+    },
+    /// A cone, full inside the inner angle, fading to nothing at the outer one; in general scenes alone.
+    Spot {
+        /// Where it is.
+        position: Vec3,
+        /// Unit vector, the way the light travels.
+        direction: Vec3,
+        /// Radiant intensity along the axis.
+        color: Vec3,
+        /// Cosines of the inner and the outer angle, from the axis; inner > outer.
+        cosines: [f32; 2],
     },
 }
 
@@ -211,6 +253,8 @@ pub struct Scene {
     pub camera: Camera,
     /// What rays that hit nothing see.
     pub background: Background,
+    /// An image that takes the background's place.
+    pub sky: Option<SkyImage>,
     /// How light is carried.
     pub integrator: Integrator,
     /// Whether the whitted integrator asks if something stands before a light.
@@ -221,6 +265,8 @@ pub struct Scene {
     pub roulette_depth: Option<u32>,
     /// Radiance that the film must be able to hold, instead of [`Scene::largest_contribution`].
     pub max_radiance: Option<f32>,
+    /// How light is found in general scenes; `None`: in both ways, and the scene need not be general.
+    pub light_sampling: Option<LightSampling>,
     /// Light from everywhere, for the whitted integrator.
     pub ambient: Vec3,
     /// Lights.
@@ -306,14 +352,19 @@ impl Scene {
         Ok(self)
     }
 
-    /// Whether the scene needs the kernels for general scenes: it has meshes, or what comes with them.
+    /// Whether the scene needs the kernels for general scenes: it has meshes or what comes with them, or asks for lights
+    /// that others do not know.
     pub fn is_general(&self) -> bool {
-        let of_models = self.materials.iter().any(|m| matches!(m, Material::Surface(_)));
-        of_models || !self.instances.is_empty() || !self.lamps.is_empty()
+        let surfaces = self.materials.iter().any(|m| matches!(m, Material::Surface(_)));
+        let spots = self.lights.iter().any(|light| matches!(light, Light::Spot { .. }));
+        let lit = spots || !self.lamps.is_empty() || self.sky.is_some() || self.light_sampling.is_some();
+        surfaces || lit || !self.instances.is_empty()
     }
 
     /// The most radiance that one contribution to the film can carry: path weights never exceed 1, so it is the
-    /// brightest of what is seen at a path's end and of what a hit adds by itself.
+    /// brightest of what is seen at a path's end and of what a hit adds by itself. In general scenes weights may reach
+    /// [`MOST_WEIGHT`], and a light that is asked for sends a hit no more than its weighted radiance; highlights of
+    /// lights without size, and of an image's few brightest texels ([`SkyImage::brightness`]), may be clamped.
     pub fn largest_contribution(&self) -> f32 {
         let emission = self.materials.iter().map(|material| match material {
             Material::Lambert { emission, .. } => emission.max_element(),
@@ -321,11 +372,35 @@ impl Scene {
             _ => 0.0,
         });
         let emission = emission.fold(0.0, f32::max);
-        let sky = self.background.down.max_element().max(self.background.up.max_element());
+        let gradient = self.background.down.max_element().max(self.background.up.max_element());
+        let sky = self.sky.as_ref().map_or(gradient, SkyImage::brightness);
         // Path tracing asks for the lights too, at diffuse hits; its ambient light is the background's.
         let ambient = if self.integrator == Integrator::Whitted { self.ambient } else { Vec3::ZERO };
         let direct = self.lights.iter().fold(ambient, |sum, light| sum + light.irradiance());
-        sky.max(emission + direct.max_element())
+        let direct = self.lamps.iter().fold(direct, |sum, lamp| sum + lamp_irradiance(lamp));
+        let weight = if self.is_general() { MOST_WEIGHT } else { 1.0 };
+        weight * sky.max(emission + direct.max_element())
+    }
+}
+
+/// The most irradiance over pi on any surface, no nearer than [`POINT_LIGHT_REACH`].
+fn lamp_irradiance(lamp: &model::Lamp) -> Vec3 {
+    let near = POINT_LIGHT_REACH * POINT_LIGHT_REACH;
+    let irradiance = match *lamp {
+        model::Lamp::Directional { color, .. } => color,
+        model::Lamp::Point { color, .. } | model::Lamp::Spot { color, .. } => color / near,
+    };
+    irradiance * std::f32::consts::FRAC_1_PI
+}
+
+impl SkyImage {
+    /// The radiance that the film holds: that of the brightest texel, but no more than [`MOST_OF_MEAN`] times the
+    /// mean. A sun a few texels wide would otherwise leave the rest of the picture no fine steps.
+    pub fn brightness(&self) -> f32 {
+        let texels = lighting::radiances(&self.image, self.scale);
+        let brightest = texels.iter().map(|t| t.max_element()).fold(0.0, f32::max);
+        let mean = texels.iter().map(|t| f64::from(t.max_element())).sum::<f64>() / texels.len() as f64;
+        brightest.min(MOST_OF_MEAN * mean as f32)
     }
 }
 
@@ -334,7 +409,9 @@ impl Light {
     fn irradiance(&self) -> Vec3 {
         match *self {
             Light::Directional { color, .. } => color,
-            Light::Point { color, .. } => color / (POINT_LIGHT_REACH * POINT_LIGHT_REACH),
+            Light::Point { color, .. } | Light::Spot { color, .. } => {
+                color / (POINT_LIGHT_REACH * POINT_LIGHT_REACH)
+            }
         }
     }
 }

@@ -3,10 +3,12 @@
 use super::camera::{Camera, Orientation, unit};
 use super::fault::{Checked, Fault, Within, nearest};
 use super::format::*;
+use super::light::{background, lights};
 use super::mesh::Models;
+use super::principled::{Pictures, surface};
 use super::{
-    Background, DEPTHS, Image, Integrator, Light, MAX_LIGHTS, MAX_MATERIALS, MAX_PLANES, MAX_SPHERES,
-    Material, Plane, SAMPLES, SIDES, Scene, Sphere,
+    DEPTHS, Image, Integrator, LightSampling, MAX_MATERIALS, MAX_PLANES, MAX_SPHERES, Material, Plane,
+    SAMPLES, SIDES, Scene, Sphere,
 };
 use glam::{DVec3, Vec3};
 use std::collections::HashMap;
@@ -18,30 +20,35 @@ const COORDINATES: RangeInclusive<f64> = -1e9..=1e9;
 /// Radii and offsets.
 const LENGTHS: RangeInclusive<f64> = 1e-9..=1e9;
 /// Albedo, fuzz, reflectivity.
-const SHARES: RangeInclusive<f64> = 0.0..=1.0;
+pub const SHARES: RangeInclusive<f64> = 0.0..=1.0;
 /// Emission, background, lights.
-const RADIANCES: RangeInclusive<f64> = 0.0..=1e9;
+pub const RADIANCES: RangeInclusive<f64> = 0.0..=1e9;
 /// Radiance the film shall hold.
 const FILM_RADIANCES: RangeInclusive<f64> = 1e-6..=1e12;
 /// Indices of refraction.
-const INDICES: RangeInclusive<f64> = 0.01..=100.0;
+pub const INDICES: RangeInclusive<f64> = 0.01..=100.0;
 
 /// Checks the whole file. `folder` is where it lies.
 pub fn scene(file: SceneFile, folder: &Path) -> Checked<Scene> {
     let Table(render) = file.render.unwrap_or_default();
     let Table(film) = file.film.unwrap_or_default();
-    let (materials, names) = materials(file.materials).within("materials")?;
-    let mut models = Models::new(folder, materials);
+    let mut pictures = Pictures::new(folder);
+    let (materials, names) = materials(file.materials, &mut pictures).within("materials")?;
+    let (background, sky) =
+        background(file.background.unwrap_or_default().0, &mut pictures).within("background")?;
+    let mut models = Models::new(folder, materials, pictures);
     let (spheres, planes) = objects(file.objects, &names, &mut models).within("objects")?;
     let scene = Scene {
         image: image(file.image.unwrap_or_default().0).within("image")?,
         camera: need(file.camera, "camera").and_then(|Table(table)| camera(table).within("camera"))?,
-        background: background(file.background.unwrap_or_default().0).within("background")?,
+        background,
+        sky,
         integrator: integrator(render.integrator).within("integrator").within("render")?,
         shadows: render.shadows.unwrap_or(false),
         ray_offset: optional(render.ray_offset, LENGTHS).within("ray_offset").within("render")?,
         roulette_depth: roulette(render.russian_roulette_depth).within("render")?,
         max_radiance: optional(film.max_radiance, FILM_RADIANCES).within("max_radiance").within("film")?,
+        light_sampling: light_sampling(render.light_sampling).within("light_sampling").within("render")?,
         ambient: triple(file.ambient.unwrap_or([Real(0.0); 3]), RADIANCES).within("ambient")?,
         lights: lights(file.lights).within("lights")?,
         materials: models.materials,
@@ -55,7 +62,8 @@ pub fn scene(file: SceneFile, folder: &Path) -> Checked<Scene> {
         warnings: models.warnings,
     };
     if scene.is_general() && scene.integrator == Integrator::Whitted {
-        let message = "\"whitted\" cannot trace meshes; use integrator = \"path\"";
+        let message = "\"whitted\" knows only spheres and planes, plain materials, and point and directional lights; \
+                       use integrator = \"path\"";
         return Err(Fault::new(message)).within("integrator").within("render");
     }
     Ok(scene)
@@ -102,25 +110,6 @@ fn image_plane(plane: ImagePlaneTable) -> Checked<Orientation> {
     Ok(Orientation::Plane(right, up))
 }
 
-fn background(table: BackgroundTable) -> Checked<Background> {
-    match (table.constant, table.gradient) {
-        (Some(_), Some(_)) => {
-            Err(Fault::new("has no effect beside background.gradient; leave one of them out"))
-                .within("constant")
-        }
-        (Some(color), None) => {
-            let color = triple(color, RADIANCES).within("constant")?;
-            Ok(Background { down: color, up: color })
-        }
-        (None, Some(Table(gradient))) => {
-            let end = |color, key| need(color, key).and_then(|c| triple(c, RADIANCES).within(key));
-            let ends = end(gradient.down, "down").and_then(|down| Ok((down, end(gradient.up, "up")?)));
-            ends.within("gradient").map(|(down, up)| Background { down, up })
-        }
-        (None, None) => Ok(Background { down: Vec3::ONE, up: Vec3::new(0.5, 0.7, 1.0) }),
-    }
-}
-
 fn integrator(name: Option<String>) -> Checked<Integrator> {
     match name.as_deref() {
         None | Some("path") => Ok(Integrator::Path),
@@ -129,36 +118,25 @@ fn integrator(name: Option<String>) -> Checked<Integrator> {
     }
 }
 
+fn light_sampling(name: Option<String>) -> Checked<Option<LightSampling>> {
+    match name.as_deref() {
+        None => Ok(None),
+        Some("both") => Ok(Some(LightSampling::Both)),
+        Some("lights") => Ok(Some(LightSampling::Lights)),
+        Some("surfaces") => Ok(Some(LightSampling::Surfaces)),
+        Some(other) => Err(unknown(other, &["both", "lights", "surfaces"])),
+    }
+}
+
 fn roulette(depth: Option<Whole>) -> Checked<Option<u32>> {
     depth.map(|d| in_range_whole(d, DEPTHS)).transpose().within("russian_roulette_depth")
 }
 
-fn lights(entries: Vec<Table<LightEntry>>) -> Checked<Vec<Light>> {
-    at_most(MAX_LIGHTS, entries.len(), "lights")?;
-    entries.into_iter().enumerate().map(|(i, Table(entry))| light(entry).within(i)).collect()
-}
-
-fn light(mut entry: LightEntry) -> Checked<Light> {
-    let kind = need(entry.kind.take(), "type")?;
-    let color = triple(entry.color.take().unwrap_or([Real(1.0); 3]), RADIANCES).within("color")?;
-    let light = match kind.as_str() {
-        "directional" => {
-            let direction = direction(need(entry.direction.take(), "direction")?).within("direction")?;
-            Light::Directional { direction: direction.as_vec3(), color }
-        }
-        "point" => {
-            let position = point(need(entry.position.take(), "position")?).within("position")?;
-            Light::Point { position: position.as_vec3(), color }
-        }
-        _ => return Err(unknown(&kind, &["directional", "point"])).within("type"),
-    };
-    let left = [("direction", entry.direction.is_some()), ("position", entry.position.is_some())];
-    no_other_keys(&kind, &left)?;
-    Ok(light)
-}
-
 /// The materials, and each name's index.
-fn materials(entries: Vec<Table<MaterialEntry>>) -> Checked<(Vec<Material>, HashMap<String, u32>)> {
+fn materials(
+    entries: Vec<Table<MaterialEntry>>,
+    pictures: &mut Pictures,
+) -> Checked<(Vec<Material>, HashMap<String, u32>)> {
     at_most(MAX_MATERIALS, entries.len(), "materials")?;
     let (mut materials, mut names) = (vec![], HashMap::new());
     for (i, Table(mut entry)) in entries.into_iter().enumerate() {
@@ -167,12 +145,12 @@ fn materials(entries: Vec<Table<MaterialEntry>>) -> Checked<(Vec<Material>, Hash
             let message = format!("{name:?} is already the name of materials[{first}]; choose another");
             return Err(Fault::new(message)).within("name").within(i);
         }
-        materials.push(material(entry).within(i)?);
+        materials.push(material(entry, pictures).within(i)?);
     }
     Ok((materials, names))
 }
 
-fn material(mut entry: MaterialEntry) -> Checked<Material> {
+fn material(mut entry: MaterialEntry, pictures: &mut Pictures) -> Checked<Material> {
     let kind = need(entry.kind.take(), "type")?;
     let mut albedo = || need(entry.albedo.take(), "albedo").and_then(|a| triple(a, SHARES).within("albedo"));
     let material = match kind.as_str() {
@@ -193,7 +171,11 @@ fn material(mut entry: MaterialEntry) -> Checked<Material> {
             let reflectivity = in_range(share, SHARES).within("reflectivity")?;
             Material::Reflective { albedo: albedo()?, reflectivity }
         }
-        _ => return Err(unknown(&kind, &["lambert", "metal", "dielectric", "reflective"])).within("type"),
+        "principled" => Material::Surface(Box::new(surface(&mut entry, pictures)?)),
+        _ => {
+            let known = ["lambert", "metal", "dielectric", "reflective", "principled"];
+            return Err(unknown(&kind, &known)).within("type");
+        }
     };
     let left = [
         ("albedo", entry.albedo.is_some()),
@@ -201,6 +183,16 @@ fn material(mut entry: MaterialEntry) -> Checked<Material> {
         ("fuzz", entry.fuzz.is_some()),
         ("ior", entry.ior.is_some()),
         ("reflectivity", entry.reflectivity.is_some()),
+        ("base_color", entry.base_color.is_some()),
+        ("base_color_texture", entry.base_color_texture.is_some()),
+        ("metallic", entry.metallic.is_some()),
+        ("roughness", entry.roughness.is_some()),
+        ("metallic_roughness_texture", entry.metallic_roughness_texture.is_some()),
+        ("normal_texture", entry.normal_texture.is_some()),
+        ("normal_scale", entry.normal_scale.is_some()),
+        ("emission_texture", entry.emission_texture.is_some()),
+        ("specular", entry.specular.is_some()),
+        ("alpha_cutoff", entry.alpha_cutoff.is_some()),
     ];
     no_other_keys(&kind, &left)?;
     Ok(material)
@@ -333,16 +325,16 @@ pub fn triple_f64(values: Triple, allowed: RangeInclusive<f64>) -> Checked<DVec3
     Ok(DVec3::from(values.map(|v| v.0)))
 }
 
-fn triple(values: Triple, allowed: RangeInclusive<f64>) -> Checked<Vec3> {
+pub fn triple(values: Triple, allowed: RangeInclusive<f64>) -> Checked<Vec3> {
     triple_f64(values, allowed).map(|v| v.as_vec3())
 }
 
-fn point(values: Triple) -> Checked<DVec3> {
+pub fn point(values: Triple) -> Checked<DVec3> {
     triple_f64(values, COORDINATES)
 }
 
 /// A unit vector.
-fn direction(values: Triple) -> Checked<DVec3> {
+pub fn direction(values: Triple) -> Checked<DVec3> {
     unit(point(values)?).ok_or_else(|| Fault::new("has length 0; give a direction, such as [0, 1, 0]"))
 }
 
