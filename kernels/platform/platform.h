@@ -10,7 +10,7 @@
 //   atomic_load atomic_store atomic_add atomic_or atomic_and atomic_exchange atomic_cas  (u32 and u64)
 //   plain_load plain_store                                        payload that a queue publishes
 //   fence spin_hint device_ticks device_cycles block_barrier shared_memory
-//   load_constant                                                 from memory that no launch writes
+//   load_constant prefetch                                        from memory that no launch writes; a hint
 //   sqrt_exact reciprocal divide fma                              one IEEE rounding each, on every target
 #pragma once
 
@@ -39,7 +39,7 @@ typedef u64 LaneMask;
 
 // Memory order of an atomic or fence, as in C11. seq_cst is offered by fences alone.
 enum class Order { relaxed, acquire, release, acq_rel, seq_cst };
-// Who must see it: the lanes of this block, or every lane of the device.
+// Who must see it: the lanes of this block (what others wrote is then seen late), or every lane of the device.
 enum class Scope { block, device };
 
 // 16 bytes that a lane moves in one access.

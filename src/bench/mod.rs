@@ -1,6 +1,7 @@
 //! Measurements that one can believe: warm-up apart, rounds interleaved, medians with their spread, and no
 //! number before the result that it times was checked.
 
+pub mod bfs;
 pub mod plot;
 pub mod queue;
 pub mod render;

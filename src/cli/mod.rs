@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod bench_queue;
+pub mod bfs;
 pub mod devices;
 pub mod kernels;
 pub mod live;
@@ -39,6 +40,8 @@ enum Command {
     /// Measure engines and queues
     #[command(subcommand)]
     Bench(bench::Command),
+    /// Search a graph breadth first, by the queues or a baseline
+    Bfs(Box<bfs::Args>),
     /// Judge queues by histories: nothing lost, first in first out, linearizable
     Verify(Box<verify::Args>),
     /// List the devices that kernels can run on, and why others cannot
@@ -55,6 +58,7 @@ impl Cli {
             Command::Preview(args) => preview::run(args),
             Command::Serve(args) => serve::run(args),
             Command::Bench(command) => bench::run(command),
+            Command::Bfs(args) => bfs::run(&args),
             Command::Verify(args) => verify::run(&args),
             Command::Devices(args) => devices::run(&args),
             Command::Kernels(args) => kernels::run(&args),

@@ -25,7 +25,7 @@ extern "C" fn rq_cpu_ticks() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// `give_way` of kernels/bench: another worker may have what this one waits for.
+/// `give_way` of the CPU kernels: another worker may have what this one waits for.
 #[unsafe(no_mangle)]
 extern "C" fn rq_cpu_yield() {
     std::thread::yield_now();
@@ -108,6 +108,11 @@ fn meminfo(key: &str) -> u64 {
     line.split_whitespace().find_map(|w| w.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
+/// Bytes of memory that the host has left; 0 where that cannot be read.
+pub fn free_memory() -> u64 {
+    meminfo("MemAvailable:")
+}
+
 fn physical_memory() -> u64 {
     meminfo("MemTotal:")
 }
@@ -118,7 +123,7 @@ impl Device for CpuDevice {
     }
 
     fn allocate(&self, bytes: u64, what: &str) -> Result<u64> {
-        let free = meminfo("MemAvailable:");
+        let free = free_memory();
         let refused = || Error::Memory { device: "cpu".into(), what: what.into(), asked: bytes, free };
         // Linux grants more than there is and kills later: ask first.
         if free > 0 && bytes > free {
