@@ -267,7 +267,7 @@ template <class F> RQ_INLINE void traverse(const BfsParams &p) {
     add_tally(p.tallies, tally_reached, t.reached);
 }
 
-// Puts in the rows of the source. The host has counted them into `progress` and the state.
+// Puts in the rows of the source, which are the first level: the host has said so in the state.
 template <class F> RQ_INLINE void start(const BfsParams &p) {
     F frontier = F::of_this_lane(p);
     const u32 row = p.first_row == nullptr ? p.source : p.first_row[p.source];
@@ -278,11 +278,14 @@ template <class F> RQ_INLINE void start(const BfsParams &p) {
     }
     if (global_wave() == 0) add_tally(p.tallies, tally_reached, 1);
     const Items items = my_wave_items(rows);
+    u32 put = 0;
     for (u64 i = items.first; i < items.end; i += items.step) {
         const bool want = i + wave_lane() < items.end;
         const bool taken = frontier.put(p, 0, want, row + (u32)i + wave_lane());
         if (want && !taken) atomic_or(control(p, trouble_word), trouble_refused);
+        put += count_lanes(wave_ballot(taken));
     }
+    if (wave_lane() == 0 && put != 0) atomic_add(control(p, progress_word), (u64)put);
 }
 
 }  // namespace rq

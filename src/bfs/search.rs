@@ -147,7 +147,7 @@ impl Search {
         let device = self.graph.device.clone();
         let rows = self.graph.rows_of(source);
         self.clear(source)?;
-        let begin_at = Position { put: rows, end: rows, level: 1, ..Position::default() };
+        let begin_at = Position { end: rows, level: 1, ..Position::default() };
         self.control.write(begin_at, self.claims())?;
         device.synchronize()?;
         let begin = device.mark()?;

@@ -21,6 +21,8 @@ pub enum Command {
     Render(RenderArgs),
     /// Queues against each other: the two micro-benchmarks, balanced and split
     Queue(Box<super::bench_queue::Args>),
+    /// Frontiers of a breadth-first search against each other: queues, and two baselines
+    Bfs(Box<super::bench_bfs::Args>),
 }
 
 /// Arguments of `rayq bench render`.
@@ -89,6 +91,7 @@ pub fn run(command: Command) -> Result<()> {
     match command {
         Command::Render(args) => render(&args),
         Command::Queue(args) => super::bench_queue::run(&args),
+        Command::Bfs(args) => super::bench_bfs::run(&args),
     }
 }
 

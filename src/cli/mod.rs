@@ -1,6 +1,7 @@
 //! The command line: one file a command, and what the commands share.
 
 pub mod bench;
+pub mod bench_bfs;
 pub mod bench_queue;
 pub mod bfs;
 pub mod devices;

@@ -178,7 +178,8 @@ impl Options<'_> {
             (Some(scale), None) => 1 << self.bounded("scale", scale, 1..=30)?,
             (None, Some(n)) => self.bounded("n", n, 1..=MOST_VERTICES)?,
             _ => {
-                return self.wrong(format!("give {}", if kind == "rmat" { "scale=" } else { "scale= or n=" }));
+                return self
+                    .wrong(format!("give {}", if kind == "rmat" { "scale=" } else { "scale= or n=" }));
             }
         };
         Ok(match kind {
