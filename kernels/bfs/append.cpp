@@ -33,7 +33,7 @@ using namespace rq;
 
 RQ_KERNEL_BOUNDS(bfs_start, BfsParams, 512, 1) { start<ArrayFrontier>(p); }
 
-RQ_KERNEL_BOUNDS(bfs_run, BfsParams, 512, 1) { traverse<ArrayFrontier>(p); }
+RQ_KERNEL_BOUNDS(bfs_run, BfsParams, 512, 2) { traverse<ArrayFrontier>(p); }
 
 // The arcs that a vertex looks at until it finds one from a vertex with a level; `found` if it does.
 //

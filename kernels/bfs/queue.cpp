@@ -49,6 +49,14 @@ struct QueueFrontier {
 
 using namespace rq;
 
+// Blocks of 512 on a multiprocessor at once, at least: waits for memory are hidden by other waves. The wait-free
+// queues need more registers than that leaves.
+#if RQ_QUEUE_GWFQ || RQ_QUEUE_GWFQ_YMC
+#define RQ_BFS_BLOCKS 1
+#else
+#define RQ_BFS_BLOCKS 2
+#endif
+
 RQ_KERNEL(bfs_initialise, BfsParams) {
     for (u32 queue = 0; queue < 2; ++queue)
         TheQueue::initialise(p.space, queue, global_thread(), grid_threads(), 0);
@@ -56,4 +64,4 @@ RQ_KERNEL(bfs_initialise, BfsParams) {
 
 RQ_KERNEL_BOUNDS(bfs_start, BfsParams, 512, 1) { start<QueueFrontier>(p); }
 
-RQ_KERNEL_BOUNDS(bfs_run, BfsParams, 512, 1) { traverse<QueueFrontier>(p); }
+RQ_KERNEL_BOUNDS(bfs_run, BfsParams, 512, RQ_BFS_BLOCKS) { traverse<QueueFrontier>(p); }

@@ -77,12 +77,14 @@ RQ_INLINE u32 item_at(const Lists &lists, u32 place) {
 
 // Turns of arcs that a wave has in flight together.
 constexpr u32 arcs_in_flight = wave_size_is_one ? 1 : 4;
+// Vertices that a lane stashes at most: less than one is left of the turns before.
+constexpr u32 stash_depth = arcs_in_flight + 1;
 
 template <class F> struct Traversal {
     const BfsParams &p;
     F frontier;
     u32 level;       // given to what is found
-    u32 *stash;      // vertices that were found and not put in yet, room for two waves
+    u32 *stash;      // vertices that were found and not put in yet
     u32 stashed;
     bool hurries;    // the level is short: latency is all that matters
     u32 done, put;   // rows, not reported yet
@@ -108,38 +110,49 @@ template <class F> struct Traversal {
         if (hurries && want) prefetch(p.targets + begin);
     }
 
-    // Puts in the rows of a vertex a lane.
+    // Puts in the rows of a vertex a lane. (Queues' code is long: it is here once.)
     RQ_METHOD void put_vertices(bool want, u32 vertex) {
-        if (p.first_row == nullptr) return put_rows(want, vertex);
-        const u32 first = want ? p.first_row[vertex] : 0;
-        const u32 count = want ? p.first_row[vertex + 1] - first : 0;
-        if (!wave_any(count > 1)) return put_rows(want, first);
-        const Lists rows = join_lists(first, count);
+        u32 first = vertex, count = want;
+        if (p.first_row != nullptr && want) {
+            first = p.first_row[vertex];
+            count = p.first_row[vertex + 1] - first;
+        }
+        const bool one_each = !wave_any(count > 1);
+        const Lists rows = one_each ? Lists{0, 0, 1} : join_lists(first, count);
+        RQ_NO_UNROLL
         for (u32 base = 0; base < rows.total; base += wave_size()) {
-            const u32 row = item_at(rows, base + wave_lane());
-            put_rows(base + wave_lane() < rows.total, row);
+            u32 row = first;
+            if (!one_each) {
+                want = base + wave_lane() < rows.total;
+                row = item_at(rows, base + wave_lane());
+            }
+            put_rows(want, row);
         }
     }
 
-    // Puts in the last `n` of the stash, a wave's width at most.
-    RQ_METHOD void unstash(u32 n) {
-        stashed -= n;
-        const bool want = wave_lane() < n;
-        const u32 vertex = want ? stash[stashed + wave_lane()] : 0;
-        wave_sync();
-        put_vertices(want, vertex);
+    // Puts in what is in the stash, a wave's width at a time, until fewer than `enough` are left.
+    RQ_METHOD void unstash(u32 enough) {
+        RQ_NO_UNROLL
+        while (stashed >= enough) {
+            const u32 n = min_of(stashed, wave_size());
+            stashed -= n;
+            const bool want = wave_lane() < n;
+            const u32 vertex = want ? stash[stashed + wave_lane()] : 0;
+            wave_sync();
+            put_vertices(want, vertex);
+        }
     }
 
     RQ_METHOD void discover(bool found, u32 vertex) {
         const LaneMask finders = wave_ballot(found);
-        if (finders == 0) return;
         if (found) plain_store(p.levels + vertex, level + 1);
         reached += count_lanes(finders);
-        if (wave_size_is_one) return put_vertices(found, vertex);
+        if (wave_size_is_one) {
+            if (found) put_vertices(found, vertex);
+            return;
+        }
         if (found) stash[stashed + wave_rank(finders)] = vertex;
-        wave_sync();
         stashed += count_lanes(finders);
-        if (stashed >= wave_size()) unstash(wave_size());
     }
 
     // Walks the arcs of a row a lane.
@@ -162,6 +175,8 @@ template <class F> struct Traversal {
             for (u32 j = 0; j < arcs_in_flight; ++j) found[j] = mark(found[j], vertex[j]);
             RQ_UNROLL
             for (u32 j = 0; j < arcs_in_flight; ++j) discover(found[j], vertex[j]);
+            wave_sync();
+            unstash(wave_size());
         }
     }
 
@@ -182,7 +197,7 @@ template <class F> struct Traversal {
 
     // Adds what was done to the common count; who completes the level opens the next one.
     RQ_METHOD void report(u32 end) {
-        if (stashed > 0) unstash(stashed);
+        unstash(1);
         if (done == 0) return;
         u64 now = 0;
         const u64 mine = (u64)done << 32 | put;
@@ -231,7 +246,7 @@ RQ_INLINE u32 claim(const BfsParams &p, u32 rows) {
 }
 
 template <class F> RQ_INLINE void traverse(const BfsParams &p) {
-    u32 *const stash = shared_memory<u32>() + thread_in_block() / wave_size() * 2 * wave_size();
+    u32 *const stash = shared_memory<u32>() + thread_in_block() / wave_size() * wave_size() * stash_depth;
     Traversal<F> t{p, F::of_this_lane(p), 0, stash, 0, false, 0, 0, 0, 0};
     const u64 limit = p.budget_ticks == 0 ? ~0ull : device_ticks() + p.budget_ticks;
     const u32 waves = grid_waves();

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 /// Lanes of a block at most: the kernels are compiled for it.
 const MAX_BLOCK: u32 = 512;
+/// Bytes of a lane's part in its wave's stash (`stash_depth` of traverse.h).
+const STASH: u32 = 5 * 4;
 /// How long a wave waits for a row that must be in the queue.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Arcs that a wave's claim should come to at least.
@@ -398,7 +400,7 @@ fn shape(device: &dyn Device, run: &Kernel, settings: &Settings) -> Result<Shape
             "--block {threads}: {id} has waves of {wave} lanes; give a multiple of {wave} up to {MAX_BLOCK}"
         )));
     }
-    let shared = if wave == 1 { 0 } else { 8 * threads };
+    let shared = if wave == 1 { 0 } else { STASH * threads };
     let resident = device.resident_blocks(run, threads, shared)?;
     let blocks = settings.lanes.map_or(resident, |lanes| lanes.div_ceil(threads));
     if blocks == 0 || blocks > resident {
