@@ -1,20 +1,16 @@
 //! Errors as values: few kinds, by who can mend them; each says what is wrong, where, and the way out.
 
+use std::fmt::{self, Write};
 use std::path::PathBuf;
 
-/// What can go wrong in rayq. The display text is one line, fit for a terminal.
-#[derive(Debug, thiserror::Error)]
+/// What can go wrong in rayq. The display text is one line, fit for a terminal, whatever is in a file's name.
+#[derive(Debug)]
 pub enum Error {
     /// The user's input is wrong: a file, a key, an option.
-    #[error("{0}")]
     Input(String),
     /// A device cannot be used, or failed.
-    #[error("{0}")]
     Device(String),
     /// A device's memory does not suffice.
-    #[error(
-        "{device}: {what} needs {asked} bytes of device memory and {free} are free; choose a smaller image or capacity"
-    )]
     Memory {
         /// The device, in words.
         device: String,
@@ -26,7 +22,6 @@ pub enum Error {
         free: u64,
     },
     /// A result cannot be written.
-    #[error("{}: {why}", path.display())]
     Output {
         /// The file or folder.
         path: PathBuf,
@@ -34,8 +29,39 @@ pub enum Error {
         why: String,
     },
     /// A signal ended the work; what was finished was kept.
-    #[error("interrupted by signal {0}")]
     Interrupted(i32),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = OneLine(f);
+        match self {
+            Error::Input(text) | Error::Device(text) => line.write_str(text),
+            Error::Memory { device, what, asked, free } => write!(
+                line,
+                "{device}: {what} needs {asked} bytes of device memory and {free} are free; choose a smaller image or \
+                 capacity"
+            ),
+            Error::Output { path, why } => write!(line, "{}: {why}", path.display()),
+            Error::Interrupted(signal) => write!(line, "interrupted by signal {signal}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Writes line ends and other control characters, which file names may hold, as escapes.
+pub struct OneLine<W>(pub W);
+
+impl<W: Write> Write for OneLine<W> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for part in text.split_inclusive(char::is_control) {
+            let plain = part.trim_end_matches(char::is_control);
+            self.0.write_str(plain)?;
+            part[plain.len()..].chars().try_for_each(|c| write!(self.0, "{}", c.escape_default()))?;
+        }
+        Ok(())
+    }
 }
 
 impl Error {
@@ -57,3 +83,17 @@ impl Error {
 
 /// A result with rayq's error.
 pub type Result<T> = std::result::Result<T, Error>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_one_line_whatever_a_file_is_called() {
+        let path = PathBuf::from("two\nlines\u{1b}[31m \u{fc}.png");
+        let said = Error::output(path.clone(), "no room").to_string();
+        assert_eq!(said, "two\\nlines\\u{1b}[31m \u{fc}.png: no room");
+        assert_eq!(Error::Input(format!("{}: bad", path.display())).to_string().lines().count(), 1);
+        assert_eq!(Error::Device("\r\n\t".into()).to_string(), "\\r\\n\\t");
+    }
+}

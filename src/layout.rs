@@ -331,6 +331,28 @@ layout! {
         pub reserved: u32,
     }
 
+    /// What the centre of a pixel sees first. Where it sees nothing: zeros, and a distance of infinity.
+    pub struct FirstHit {
+        /// Share of light that the surface reflects, as its material has it; 1 for glass.
+        pub albedo: [f32; 3],
+        /// Distance from the eye.
+        pub distance: f32,
+        /// Unit normal in the world's space, on the eye's side.
+        pub normal: [f32; 3],
+        /// Number of the object, from 1; 0: none.
+        pub object: u32,
+    }
+
+    /// A launch that looks through each pixel's centre.
+    pub struct FirstHitParams {
+        /// The scene, without jitter.
+        pub scene: SceneView,
+        /// What each pixel sees.
+        pub hits: Ptr<FirstHit>,
+        /// Chunks (8x4 pixels) of the image.
+        pub chunks: u64,
+    }
+
     /// A launch of one of the compaction engine's kernels.
     pub struct CompactionParams {
         /// The scene.

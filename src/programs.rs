@@ -63,6 +63,13 @@ pub static RAY_COUNT: Program = Program {
     axes: &[&INTEGRATOR],
     kernels: &["ray_count"],
 };
+/// What each pixel's centre sees first.
+pub static FIRST_HIT: Program = Program {
+    name: "first_hit",
+    file: "engine/first_hit.cpp",
+    axes: &[&INTEGRATOR],
+    kernels: &["first_hit"],
+};
 /// Scripted queue operations with a record of each, for the judges of histories.
 pub static QUEUE_PROBE: Program = Program {
     name: "queue_probe",
@@ -143,6 +150,7 @@ pub static PROGRAMS: &[&Program] = &[
     &COMPACTION,
     &TILE_QUEUE,
     &RAY_COUNT,
+    &FIRST_HIT,
     &QUEUE_PROBE,
     &QUEUE_PROBE_OUTER,
     &QUEUE_BENCH,

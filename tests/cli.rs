@@ -101,6 +101,40 @@ fn sixteen_bits_on_request() {
 }
 
 #[test]
+fn the_extension_chooses_the_format() {
+    let bench = Bench::new();
+    for (name, format) in [
+        ("a.PNG", image::ImageFormat::Png),
+        ("a.jpg", image::ImageFormat::Jpeg),
+        ("a.hdr", image::ImageFormat::Hdr),
+    ] {
+        assert_eq!(code(&bench.render(&["--quiet", "-o", name])), 0);
+        let file = fs::read(bench.path(name)).expect("written");
+        assert_eq!(image::guess_format(&file).expect("a picture"), format, "{name}");
+    }
+    let done = bench.render(&["--quiet", "--exr-half", "--aov", "albedo,id", "-o", "a.exr"]);
+    assert_eq!(code(&done), 0, "{}", errors(&done));
+    let read = exr::prelude::read_first_flat_layer_from_file(bench.path("a.exr")).expect("an EXR").layer_data;
+    let names: Vec<_> = read.channel_data.list.iter().map(|c| c.name.to_string()).collect();
+    assert_eq!(names.join(" "), "B G R albedo.B albedo.G albedo.R id");
+    assert!(read.attributes.comments.expect("there").to_string().starts_with("scene: scene.json\n"));
+}
+
+#[test]
+fn exposure_and_curve_change_the_picture() {
+    let bench = Bench::new();
+    let sky = |arguments: &[&str]| {
+        assert_eq!(code(&bench.render(&[&["--quiet", "-o", "out.png"], arguments].concat())), 0);
+        image::open(bench.path("out.png")).expect("a picture").into_rgb8().get_pixel(0, 0).0
+    };
+    // The sky is 0.25, 0.5, 0.75.
+    assert_eq!(sky(&["--exposure", "-1"]), [99, 137, 165]);
+    assert_eq!(sky(&["--exposure", "1", "--tone", "srgb"]), [188, 255, 255]);
+    let filmic = sky(&["--tone", "filmic"]);
+    assert!(filmic != SKY && filmic[0] < filmic[1] && filmic[1] < filmic[2], "{filmic:?}");
+}
+
+#[test]
 fn statistics_add_up_and_repeat() {
     let bench = Bench::new();
     let stats = |name: &str, engine: &str| {
@@ -137,7 +171,18 @@ fn refusals_come_before_the_work() {
         let text = complaint(&done);
         assert!(words.iter().all(|w| text.contains(w)), "{text}");
     };
-    refuse(&["-o", "out.jpg"], 2, &["out.jpg", ".png"]);
+    refuse(&["-o", "out.tga"], 2, &["out.tga", ".png", ".jpg", ".exr", ".hdr"]);
+    for (file, option, wanted) in [
+        ("out.png", &["--aov", "all"][..], ".exr"),
+        ("out.jpg", &["--exr-half"], ".exr"),
+        ("out.exr", &["--png16"], ".png"),
+        ("out.exr", &["--exposure", "-1.5"], ".png or .jpg"),
+        ("out.hdr", &["--tone", "filmic"], ".png or .jpg"),
+        ("out.png", &["--jpeg-quality", "50"], ".jpg"),
+    ] {
+        refuse(&[&["-o", file], option].concat(), 2, &[file, option[0], wanted]);
+    }
+    refuse(&["-o", "out.jpg", "--width", "65536", "--height", "1"], 2, &["65536 x 1", "65535", ".png"]);
     fs::write(bench.path("file"), "").expect("writable");
     refuse(&["-o", "file/out.png"], 4, &["file/out.png", "os error"]);
     refuse(&["-o", "out.png", "--stats", "file/out.json"], 4, &["file/out.json", "os error"]);
@@ -152,7 +197,11 @@ fn bad_input_is_exit_code_2() {
     let missing = bench.command(&["render", "none.json"]).output().expect("rayq starts");
     assert_eq!(code(&missing), 2);
     assert!(complaint(&missing).contains("none.json"));
-    let wrong: [&[&str]; 6] = [
+    let wrong: [&[&str]; 10] = [
+        &["--aov", "smell"],
+        &["--jpeg-quality", "0"],
+        &["--exposure", "nan"],
+        &["--tone", "loud"],
         &["--tile", "0"],
         &["--tile", "8x"],
         &["--timeout", "never"],
@@ -271,6 +320,36 @@ fn ctrl_c_saves_what_is_finished() {
 #[test]
 fn sigterm_saves_what_is_finished() {
     stops_orderly("-TERM", 143);
+}
+
+#[test]
+fn a_lost_terminal_saves_what_is_finished() {
+    stops_orderly("-HUP", 129);
+}
+
+#[test]
+fn nohup_stays_in_force() {
+    let bench = Bench::new();
+    let program =
+        [env!("CARGO_BIN_EXE_rayq"), "render", SCENE, "--device", "cpu", "--quiet", "-o", "out.png"];
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).args(program).args(LONG);
+    let mut child =
+        command.current_dir(bench.folder.path()).stderr(Stdio::null()).spawn().expect("there is a shell");
+    let send = |signal: &str| Command::new("kill").args([signal, &child.id().to_string()]).status();
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(send("-HUP").expect("kill is there").success());
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(send("-TERM").expect("kill is there").success());
+    assert_eq!(child.wait().expect("ends").code(), Some(143));
+}
+
+#[test]
+fn a_line_end_in_a_name_makes_no_second_line() {
+    let bench = Bench::new();
+    let done = bench.render(&["-o", "two\nlines.gif"]);
+    assert_eq!(code(&done), 2);
+    assert!(complaint(&done).contains("two\\nlines.gif"), "{}", errors(&done));
 }
 
 #[test]

@@ -8,7 +8,11 @@ use rayq::engine::{EngineKind, Render, Settings};
 use std::sync::Arc;
 use std::time::Duration;
 
-const SCENES: [&str; 3] = ["scenes/complex.toml", "scenes/cornell.toml", "tests/cases/E96/stress.json"];
+const SCENES: [&str; 4] =
+    ["scenes/complex.toml", "scenes/cornell.toml", "scenes/long-tail.toml", "tests/cases/E96/stress.json"];
+
+/// What long-tail.toml shows at 120x67 with two samples a pixel: paths of 64 hits leave nothing to chance.
+const LONG_TAIL: &str = "5cc471df46808e040863822343175270";
 
 #[test]
 fn every_engine_makes_the_same_film() {
@@ -22,6 +26,16 @@ fn every_engine_makes_the_same_film() {
                 assert_eq!(film.hash(), wanted.hash(), "{path} {width}x{height}, {settings:?}");
             }
         }
+    }
+}
+
+/// The film is the same as ever, not just the same everywhere. A change that means to alter it alters this hash,
+/// and says so in the changelog.
+#[test]
+fn the_long_tail_keeps_its_film() {
+    let scene = resized("scenes/long-tail.toml", 120, 67, 2);
+    for settings in every_engine() {
+        assert_eq!(render(&cpu(2), &scene, &settings).hash(), LONG_TAIL, "{settings:?}");
     }
 }
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::{cpu, engine, every_engine, render, resized};
 use rayq::device::Device;
-use rayq::engine::{EngineKind, Settings};
+use rayq::engine::{EngineKind, Render, Settings};
 use rayq_sim::{MemoryModel, Model, Options, Schedule, SimDevice};
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +33,21 @@ fn waves_of_any_size_make_the_same_film() {
                     );
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn first_hits_are_the_same_in_waves() {
+    for path in ["scenes/complex.toml", "scenes/cornell.toml", "tests/cases/E96/stress.json"] {
+        let scene = resized(path, 13, 7, 1);
+        let hits = |device| {
+            let render = Render::new(device, &scene, &engine(EngineKind::Megakernel)).expect("a render");
+            bytemuck::cast_slice::<_, u8>(&render.first_hits().expect("hits")).to_vec()
+        };
+        for wave in [4, 32, 64] {
+            let device = simulator(wave, Options { resident: 2, ..Options::default() });
+            assert!(hits(device) == hits(cpu(3)), "{path}, waves of {wave}");
         }
     }
 }

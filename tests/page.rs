@@ -95,11 +95,11 @@ fn the_keyboard_is_enough() {
     browser.wait("return !document.getElementById('keys').open");
     assert_eq!(browser.run("return status.engine"), "tile-queue", "keys rest while they are explained");
     let mut reached = std::collections::BTreeSet::new();
-    for _ in 0..14 {
+    for _ in 0..15 {
         browser.keys("\u{e004}");
         reached.insert(browser.run("return document.activeElement.id").as_str().unwrap_or("").to_owned());
     }
-    for control in ["picture", "engine", "queue", "view", "pause", "png", "scene", "help"] {
+    for control in ["picture", "engine", "queue", "view", "pause", "png", "exr", "scene", "help"] {
         assert!(reached.contains(control), "Tab does not reach {control}: {reached:?}");
     }
 }

@@ -131,6 +131,20 @@ fn both_formats_give_the_same_scene() {
 }
 
 #[test]
+fn json_null_is_a_key_that_is_not_there() {
+    let scene = |keys: &str| {
+        json(&format!(
+            r#"{{"camera": {{"from": [0, 0, 3], "at": [0, 0, 0], "up": null}}, "image": {{{keys}}}}}"#
+        ))
+    };
+    assert_eq!(
+        scene(r#""spp": null, "width": 9"#).expect("a scene"),
+        scene(r#""width": 9"#).expect("a scene")
+    );
+    assert_refused(json(r#"{"camera": null}"#), "s.json", "`camera` is missing");
+}
+
+#[test]
 fn what_is_left_out_has_the_documented_defaults() {
     let scene = with_camera("").expect("a camera is enough");
     let image = scene.image;
@@ -354,8 +368,9 @@ fn shipped_scenes_are_the_reference_scenes() {
         let view = flatten::view(scene);
         assert_eq!((view.ray_offset, view.t_min, view.jitter), (1e-4, 1e-4, 0.0));
     }
-    let sunflower = Scene::load(&root("scenes/sunflower.toml")).expect("a good scene");
-    assert_eq!(sunflower.integrator, Integrator::Path);
+    for path in ["scenes/sunflower.toml", "scenes/long-tail.toml"] {
+        assert_eq!(Scene::load(&root(path)).expect("a good scene").integrator, Integrator::Path);
+    }
 }
 
 #[test]

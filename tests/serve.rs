@@ -5,6 +5,7 @@ mod common;
 #[path = "common/serving.rs"]
 mod serving;
 
+use exr::prelude::{ReadChannels, ReadLayers};
 use serving::{PATIENCE, Serving};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -44,7 +45,7 @@ fn strangers_are_refused() {
     let (host, query) = (serving.host(), serving.query());
     let other = Serving::start(&SMALL);
     assert_ne!(query, other.query(), "every server has a token of its own");
-    for path in ["/", "/live", "/picture.png", "/scene", "/nothing"] {
+    for path in ["/", "/live", "/picture.png", "/picture.exr", "/scene", "/nothing"] {
         for wrong in ["", "?token=", "?token=0", &format!("?{}", other.query()), &format!("?{query}0")] {
             let answer = serving.get(&format!("{path}{wrong}"), &[("Host", host)]);
             let text = String::from_utf8_lossy(&answer.body).into_owned();
@@ -89,6 +90,96 @@ fn a_websocket_of_another_site_is_refused() {
     assert_eq!(upgrade("http://evil.example"), "HTTP/1.1 403");
 }
 
+/// Whoever just stands in the door, of the many who can connect without a token, keeps nobody out.
+#[test]
+fn those_who_ask_for_nothing_have_to_go() {
+    let serving = Serving::start(&SMALL);
+    let connect = || {
+        let stream = TcpStream::connect(serving.address()).expect("it listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        stream
+    };
+    let gone = |mut stream: TcpStream| {
+        let start = Instant::now();
+        let mut rest = vec![];
+        stream.read_to_end(&mut rest).ok();
+        (start.elapsed(), String::from_utf8_lossy(&rest).into_owned())
+    };
+    let mut viewer = serving.viewer();
+    viewer.until(finished);
+    let first = connect();
+    let mut slow = connect();
+    write!(slow, "GET /?{} HTTP/1.1\r\nHost: loc", serving.query()).expect("it listens");
+    let crowd: Vec<TcpStream> = (0..400).map(|_| connect()).collect();
+    let (took, _) = gone(first);
+    assert!(took < Duration::from_secs(4), "the oldest goes at once, not after {took:?}");
+    assert_eq!(serving.fetch("/").status, 200, "who asks is served");
+    viewer.say(r#"{"do": {"orbit": {"right": 0.3, "up": 0.1}}}"#);
+    viewer.until(|seen| finished(seen) && seen.status["commands"] == 1);
+    drop(crowd);
+    // A head that never ends, and one that grows without end.
+    let mut dripping = connect();
+    write!(dripping, "GET / HTTP/1.1\r\nHost: localhost\r\nX: ").expect("it listens");
+    let (took, _) = gone(dripping);
+    assert!(took < Duration::from_secs(20), "{took:?}");
+    let mut large = connect();
+    let mut sent = write!(large, "GET / HTTP/1.1\r\nHost: localhost\r\n");
+    for i in 0..2000 {
+        sent = sent.and_then(|()| write!(large, "X-{i}: {}\r\n", "y".repeat(100)));
+    }
+    let (_, answer) = gone(large);
+    assert!(sent.is_err() || answer.starts_with("HTTP/1.1 431") || answer.is_empty(), "{answer}");
+    assert_eq!(serving.fetch("/").status, 200);
+}
+
+/// Frames that no WebSocket has end that connection, and no other.
+#[test]
+fn broken_frames_end_their_connection_alone() {
+    let serving = Serving::start(&SMALL);
+    let mut viewer = serving.viewer();
+    viewer.until(finished);
+    let frames: [&[u8]; 7] = [
+        &[0x81, 0x02, b'"', b'"'], // not masked
+        &[0x83, 0x80, 0, 0, 0, 0], // a reserved kind
+        &[0xf1, 0x80, 0, 0, 0, 0], // reserved bits
+        &[0x81, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0], // 2^63 bytes
+        &[0x81, 0xfe, 0xff, 0xff, 0, 0, 0, 0], // more than a command has
+        &[0x09, 0x80, 0, 0, 0, 0], // a ping in parts
+        &[0x81, 0x82, 0, 0, 0, 0, 0xff, 0xfe], // no UTF-8
+    ];
+    for frame in frames {
+        let mut stream = TcpStream::connect(serving.address()).expect("it listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        let (host, query) = (serving.host(), serving.query());
+        write!(
+            stream,
+            "GET /live?{query} HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        )
+        .expect("it listens");
+        stream.write_all(frame).expect("it listens");
+        let mut rest = vec![];
+        // The end of the connection, or a reset because there was more that nobody read.
+        let end = stream.read_to_end(&mut rest);
+        let timed_out = end.as_ref().is_err_and(|e| e.kind() == std::io::ErrorKind::WouldBlock);
+        assert!(rest.starts_with(b"HTTP/1.1 101") && !timed_out, "{frame:x?}: {end:?}");
+    }
+    viewer.say(r#"{"do": {"orbit": {"right": 0.3, "up": 0.1}}}"#);
+    viewer.until(|seen| finished(seen) && seen.status["commands"] == 1);
+}
+
+#[test]
+fn paths_lead_nowhere_else() {
+    let serving = Serving::start(&SMALL);
+    let query = serving.query();
+    for path in
+        ["/../Cargo.toml", "/..%2f..%2fetc/passwd", "//etc/passwd", "/scene/../../x", "/picture.png/", "/%00"]
+    {
+        let answer = serving.get(&format!("{path}?{query}"), &[("Host", serving.host())]);
+        assert!([400, 404].contains(&answer.status), "{path}: {}", answer.status);
+    }
+}
+
 #[test]
 fn pictures_are_the_renderers() {
     let serving = Serving::start(&SMALL);
@@ -103,6 +194,11 @@ fn pictures_are_the_renderers() {
     assert!(answer.head.contains("content-type: image/png"), "{}", answer.head);
     assert!(answer.head.contains("attachment; filename=\"cornell.png\""), "{}", answer.head);
     assert!(decode(&answer.body) == wanted, "the download");
+    let answer = serving.fetch("/picture.exr");
+    assert!(answer.head.contains("attachment; filename=\"cornell.exr\""), "{}", answer.head);
+    let read = exr::prelude::read().no_deep_data().largest_resolution_level().all_channels();
+    let read = read.first_valid_layer().all_attributes().from_buffered(std::io::Cursor::new(answer.body));
+    assert_eq!(read.expect("an EXR").layer_data.size, (96, 54).into());
     let scene = serving.fetch("/scene");
     assert!(scene.head.contains("cornell-view.toml"), "{}", scene.head);
     assert!(String::from_utf8_lossy(&scene.body).contains("camera"));

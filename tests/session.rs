@@ -4,8 +4,9 @@
 mod common;
 
 use common::{cpu, engine, file, render, resized};
+use exr::prelude::{FlatSamples, ReadChannels, ReadLayers};
 use rayq::engine::{Compact, EngineKind, Policy};
-use rayq::film::Film;
+use rayq::film::{Film, Format};
 use rayq::queue::QueueKind;
 use rayq::scene::{Integrator, Overrides, Scene};
 use rayq::session::{Command, Dial, Frame, Options, Rig, Session, View};
@@ -89,7 +90,7 @@ fn the_picture_is_the_renderers() {
     let film = reference("scenes/cornell.toml");
     assert_eq!(live.film().hash(), film.hash());
     let wanted = image::load_from_memory(&film.to_png8().expect("small")).expect("a PNG").into_rgb8();
-    for png in [frame.png(), live.session.png()] {
+    for png in [frame.png(), live.session.picture(Format::Png)] {
         let shown = image::load_from_memory(&png.expect("small")).expect("a PNG").into_rgb8();
         assert_eq!(shown, wanted);
     }
@@ -98,6 +99,23 @@ fn the_picture_is_the_renderers() {
     assert_eq!(status.samples, film.samples());
     assert!(status.rays > status.samples && status.mrays_per_s > 0.0 && !status.coarse);
     assert!(status.device.starts_with("cpu") && status.message.is_none());
+}
+
+#[test]
+fn the_light_can_be_saved_as_it_is() {
+    let mut live = cornell();
+    live.after(Command::Expose(3.0));
+    let film = live.film();
+    let read = exr::prelude::read().no_deep_data().largest_resolution_level().all_channels();
+    let exr = live.session.picture(Format::Exr).expect("small");
+    let read = read.first_valid_layer().all_attributes().from_buffered(std::io::Cursor::new(exr));
+    let channels = read.expect("an EXR").layer_data.channel_data.list;
+    let names: Vec<_> = channels.iter().map(|c| c.name.to_string()).collect();
+    assert_eq!(names.join(" "), "B G R Z albedo.B albedo.G albedo.R id normal.X normal.Y normal.Z");
+    let FlatSamples::F32(red) = &channels[2].sample_data else { panic!("not 32-bit floats") };
+    let wanted = (0..film.height).flat_map(|y| (0..film.width).map(move |x| (x, y)));
+    assert!(red.iter().zip(wanted).all(|(v, (x, y))| (f64::from(*v) - film.linear(x, y)[0]).abs() < 1e-7));
+    assert!(live.session.picture(Format::Hdr).is_ok() && live.session.picture(Format::Jpeg).is_ok());
 }
 
 /// Switches whatever can be switched in the middle of the work, many times: the film must not know.
@@ -181,7 +199,9 @@ fn exposure_changes_the_picture_and_not_the_film() {
     assert_eq!(bright.status.exposure, 1.0);
     let light = |frame: &Frame| frame.pixels.iter().map(|&p| u64::from(p)).sum::<u64>();
     assert!(light(&bright) > light(&plain));
-    let shown = image::load_from_memory(&live.session.png().expect("small")).expect("a PNG").into_rgb8();
+    let shown = image::load_from_memory(&live.session.picture(Format::Png).expect("small"))
+        .expect("a PNG")
+        .into_rgb8();
     assert_eq!(*bright.pixels, shown.into_raw(), "the saved picture is the one that is seen");
     let dark = live.after(Command::Expose(-1e30));
     assert!(light(&dark) == 0 && dark.status.exposure.is_finite());

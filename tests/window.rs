@@ -199,14 +199,18 @@ fn a_scene_that_is_saved_shows_at_once() {
 
     display.point(window, (200, 100));
     display.tap('x'.into());
+    display.tap('l'.into());
     display.tap('c'.into());
+    let light = folder.path().join("output/cornell.exr");
     let (picture, copy) = (folder.path().join("output/cornell.png"), folder.path().join("cornell-view.toml"));
     let end = Instant::now() + PATIENCE;
-    while !(picture.exists() && copy.exists()) {
+    while !(picture.exists() && light.exists() && copy.exists()) {
         assert!(Instant::now() < end, "nothing was saved");
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(same(&image::open(&picture).expect("a whole picture").into_rgb8(), &home));
+    let light = exr::prelude::read_first_flat_layer_from_file(&light).expect("a whole EXR");
+    assert_eq!(light.layer_data.size, (320, 180).into());
     rayq::scene::Scene::load(&copy).expect("a scene");
     drop(opened);
 }

@@ -56,7 +56,7 @@ pub struct RenderArgs {
     #[arg(long, default_value_t = 10, value_parser = value_parser!(u32).range(1..=1000))]
     frames: u32,
     /// Tile size of the tile-queue engine: WxH or N
-    #[arg(long, value_parser = super::render::parse_tile)]
+    #[arg(long, value_parser = super::work::parse_tile)]
     tile: Option<(u32, u32)>,
     /// Write everything as JSON, too
     #[arg(long, value_name = "FILE.json")]

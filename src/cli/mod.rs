@@ -6,7 +6,7 @@ pub mod bench_queue;
 pub mod bfs;
 pub mod devices;
 pub mod kernels;
-pub mod live;
+mod picture;
 pub mod preview;
 mod progress;
 pub mod render;
@@ -15,14 +15,16 @@ pub mod serve;
 mod signals;
 pub mod verify;
 mod watchdog;
+mod work;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OneLine, Result};
 use clap::{Parser, Subcommand};
-use std::io::{ErrorKind, Write, stderr, stdout};
+use std::fmt::Write as _;
+use std::io::{ErrorKind, Write as _, stderr, stdout};
 
 /// A ray tracer that lives by its concurrent queues, on AMD, NVIDIA and the CPU.
 ///
-/// Exit codes: 0 done, 2 bad input, 3 device, 4 output, 130 or 143 interrupted (what was finished is saved).
+/// Exit codes: 0 done, 2 bad input, 3 device, 4 output, 129, 130 or 143 interrupted (what was finished is saved).
 #[derive(Debug, Parser)]
 #[command(version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("RAYQ_COMMIT"), ")"))]
 pub struct Cli {
@@ -90,5 +92,7 @@ fn open_device(
 
 /// A line for people on standard error, `rayq: ...`. If nobody listens, that is no reason to stop.
 pub fn complain(text: &impl std::fmt::Display) {
-    writeln!(stderr(), "rayq: {text}").ok();
+    let mut line = String::from("rayq: ");
+    write!(OneLine(&mut line), "{text}").expect("to a string");
+    writeln!(stderr(), "{line}").ok();
 }

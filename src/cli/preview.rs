@@ -1,8 +1,8 @@
 //! `rayq preview`: a scene live in a window.
 
-use super::live;
-use super::render::picture_path;
+use super::picture::picture_path;
 use super::signals::Signals;
+use super::work;
 use crate::error::{Error, Result};
 use crate::preview::{Options, Preview, SCALES};
 use crate::scene::Scene;
@@ -16,9 +16,10 @@ use std::sync::Arc;
 #[command(args_override_self = true)]
 pub struct Args {
     #[command(flatten)]
-    live: live::Args,
-    /// Save the picture here once it is finished, and whenever X is pressed [default: output/NAME.png, on X alone]
-    #[arg(short, long, value_name = "FILE.png")]
+    work: work::Args,
+    /// Save the picture here once it is finished, and whenever X is pressed: a .png, .jpg, .exr or .hdr file
+    /// [default: output/NAME.png, on X alone]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// End by itself after N frames, or when the picture is finished
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
@@ -39,17 +40,17 @@ fn scale() -> impl TypedValueParser<Value = u32> {
 pub fn run(args: Args) -> Result<()> {
     let signals = Signals::install()?;
     // Read here for the window's size and for errors that need no window; the session reads it again.
-    let image = Scene::load(&args.live.scene)?.with_overrides(&args.live.overrides())?.image;
+    let image = Scene::load(&args.work.scene)?.with_overrides(&args.work.overrides())?.image;
     let options = Options {
         scale: args.scale,
         bare: args.bare,
         frames: args.frames,
         save: args.output.is_some(),
-        output: args.output.unwrap_or_else(|| picture_path(&args.live.scene)),
+        output: args.output.unwrap_or_else(|| picture_path(&args.work.scene)),
     };
-    let name = args.live.scene.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = args.work.scene.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let preview = Preview::open(&format!("{name} - rayq"), (image.width, image.height), options)?;
-    let session = Arc::new(args.live.start()?);
+    let session = Arc::new(args.work.start_session()?);
     preview.run(session, || signals.received().is_some())?;
     signals.received().map_or(Ok(()), |signal| Err(Error::Interrupted(signal)))
 }

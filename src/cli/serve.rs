@@ -1,7 +1,7 @@
 //! `rayq serve`: a scene live in the browser.
 
-use super::live;
 use super::signals::Signals;
+use super::work;
 use crate::error::{Error, Result};
 use crate::serve::Server;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[command(args_override_self = true)]
 pub struct Args {
     #[command(flatten)]
-    live: live::Args,
+    work: work::Args,
     /// Where to listen; port 0 takes any that is free
     #[arg(long, default_value = "127.0.0.1:8400", value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
@@ -25,7 +25,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<()> {
     let signals = Signals::install()?;
     let server = Server::bind(args.listen, args.name)?;
-    let session = Arc::new(args.live.start()?);
+    let session = Arc::new(args.work.start_session()?);
     let address = server.address();
     if !address.ip().is_loopback() {
         super::complain(&format!(

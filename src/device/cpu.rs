@@ -1,12 +1,11 @@
 //! The CPU as a device: compiled-in kernels, waves of one lane, worker threads that run blocks.
 
+use super::host::{HostMemory, aligned};
 use super::{Device, DeviceInfo, Kernel, KernelHandle, Mark, MarkHandle, Shape};
 use crate::error::{Error, Result};
 use crate::programs::Unit;
-use std::alloc::{Layout, alloc, dealloc};
-use std::collections::HashMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// A kernel compiled for the CPU; takes its parameter structure by address.
@@ -31,15 +30,12 @@ extern "C" fn rq_cpu_yield() {
     std::thread::yield_now();
 }
 
-/// Alignment of every allocation: a cache-line pair and more, as GPUs give.
-const ALIGNMENT: usize = 256;
-
 /// The CPU device. Launches are done when they return.
 pub struct CpuDevice {
     info: DeviceInfo,
     isa: &'static str,
     pool: rayon::ThreadPool,
-    sizes: Mutex<HashMap<u64, Layout>>,
+    memory: HostMemory,
 }
 
 impl CpuDevice {
@@ -77,7 +73,7 @@ impl CpuDevice {
             compiler: "C++ compiler of the build".into(),
             ticks_per_second: 1_000_000_000,
         };
-        Ok(CpuDevice { info, isa, pool, sizes: Mutex::default() })
+        Ok(CpuDevice { info, isa, pool, memory: HostMemory::default() })
     }
 }
 
@@ -124,44 +120,33 @@ impl Device for CpuDevice {
 
     fn allocate(&self, bytes: u64, what: &str) -> Result<u64> {
         let free = free_memory();
-        let refused = || Error::Memory { device: "cpu".into(), what: what.into(), asked: bytes, free };
         // Linux grants more than there is and kills later: ask first.
-        if free > 0 && bytes > free {
-            return Err(refused());
-        }
-        let size = usize::try_from(bytes).map_err(|_| refused())?;
-        let layout = Layout::from_size_align(size.max(1), ALIGNMENT).map_err(|_| refused())?;
-        // SAFETY: the size is not zero.
-        let address = unsafe { alloc(layout) } as u64;
-        if address == 0 {
-            return Err(refused());
-        }
-        self.sizes.lock().expect("no panic under the lock").insert(address, layout);
-        Ok(address)
+        let fits = free == 0 || bytes <= free;
+        let address = if fits { self.memory.allocate(bytes, what) } else { None };
+        let refused = || Error::Memory { device: "cpu".into(), what: what.into(), asked: bytes, free };
+        address.ok_or_else(refused)
     }
 
     unsafe fn free(&self, address: u64) {
-        if let Some(layout) = self.sizes.lock().expect("no panic under the lock").remove(&address) {
-            // SAFETY: taken in `allocate` with this layout, and now forgotten.
-            unsafe { dealloc(address as *mut u8, layout) }
-        }
+        // SAFETY: passed on to the caller.
+        unsafe { self.memory.free(address) }
     }
 
     unsafe fn upload(&self, address: u64, bytes: &[u8]) -> Result<()> {
-        // SAFETY: the caller vouches for the range; host slices never overlap device memory.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) };
+        // SAFETY: passed on to the caller.
+        unsafe { HostMemory::upload(address, bytes) };
         Ok(())
     }
 
     unsafe fn download(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
-        // SAFETY: as above.
-        unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
+        // SAFETY: passed on to the caller.
+        unsafe { HostMemory::download(address, bytes) };
         Ok(())
     }
 
     unsafe fn zero(&self, address: u64, bytes: u64) -> Result<()> {
-        // SAFETY: the caller vouches for the range.
-        unsafe { std::ptr::write_bytes(address as *mut u8, 0, bytes as usize) };
+        // SAFETY: passed on to the caller.
+        unsafe { HostMemory::fill(address, 0, bytes) };
         Ok(())
     }
 
@@ -178,10 +163,8 @@ impl Device for CpuDevice {
 
     unsafe fn launch(&self, kernel: &Kernel, shape: Shape, params: &[u8]) -> Result<()> {
         let KernelHandle::Cpu(entry) = kernel.handle else { unreachable!("a kernel of another device") };
-        // Parameter structures hold addresses: give them the alignment that C++ expects.
-        let mut aligned = vec![0u128; params.len().div_ceil(16)];
-        bytemuck::cast_slice_mut::<u128, u8>(&mut aligned)[..params.len()].copy_from_slice(params);
-        let params = aligned.as_ptr() as usize;
+        let params = aligned(params);
+        let params = params.as_ptr() as usize;
         let next = AtomicU32::new(0);
         self.pool.broadcast(|_| {
             let mut shared = vec![0u128; (shape.shared as usize).div_ceil(16)];

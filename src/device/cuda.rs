@@ -4,7 +4,7 @@
 //! them first; `calls!` keeps the list and the calls the same.
 
 use super::cache::Cache;
-use super::gpu::{Driver, Fault, Gpu, Status, cached_code};
+use super::gpu::{Driver, Fault, Status, cached_code, listed, name_in, nth, opened};
 use super::nvrtc::Nvrtc;
 use super::rtc::cache_key;
 use super::{Device, DeviceInfo, Shape};
@@ -108,21 +108,19 @@ fn attribute(device: c_int, attribute: Attribute) -> Status<i32> {
     get(0, |value| unsafe { cuDeviceGetAttribute(value, attribute, device) })
 }
 
-/// A device as the driver describes it, without making a context.
-struct Described {
+/// What opening a device takes, beside its description.
+struct Found {
     ordinal: c_int,
     capability: i32,
-    info: DeviceInfo,
 }
 
-fn describe(index: i32, driver: i32) -> Status<Described> {
+/// A device as the driver describes it, without making a context.
+fn describe(index: i32, driver: i32) -> Status<(DeviceInfo, Found)> {
     // SAFETY: the driver is initialised.
     let ordinal = get(0, |device| unsafe { cuDeviceGet(device, index) })?;
     let mut name = [0u8; 256];
     // SAFETY: room for as many bytes as said; so below.
     check(unsafe { cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as c_int, ordinal) })?;
-    let name =
-        CStr::from_bytes_until_nul(&name).map_or("unnamed".into(), |n| n.to_string_lossy().into_owned());
     // SAFETY: a place to write to.
     let memory = get(0usize, |bytes| unsafe { cuDeviceTotalMem_v2(bytes, ordinal) })?;
     let of = |which| attribute(ordinal, which);
@@ -130,7 +128,7 @@ fn describe(index: i32, driver: i32) -> Status<Described> {
         + of(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     let info = DeviceInfo {
         id: format!("cuda:{index}"),
-        name,
+        name: name_in(&name),
         arch: format!("sm_{capability}"),
         wave_size: of(Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE)? as u32,
         compute_units: of(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
@@ -141,7 +139,7 @@ fn describe(index: i32, driver: i32) -> Status<Described> {
         // globaltimer counts nanoseconds.
         ticks_per_second: 1_000_000_000,
     };
-    Ok(Described { ordinal, capability, info })
+    Ok((info, Found { ordinal, capability }))
 }
 
 /// The kernel module's version, such as ", 580.95.05", where Linux shows it.
@@ -151,7 +149,7 @@ fn module_version() -> String {
 }
 
 /// Every CUDA device, or why there is none.
-fn described() -> std::result::Result<Vec<Described>, String> {
+fn described() -> std::result::Result<Vec<(DeviceInfo, Found)>, String> {
     let version = driver()?;
     let all = || {
         // SAFETY: no conditions.
@@ -165,9 +163,9 @@ fn described() -> std::result::Result<Vec<Described>, String> {
 }
 
 /// The compiler for a device; also refuses devices that are too old.
-fn compiler(cache: &Cache, device: &Described) -> Result<Nvrtc> {
+fn compiler(cache: &Cache, info: &DeviceInfo, device: &Found) -> Result<Nvrtc> {
     if device.capability < OLDEST_CAPABILITY {
-        let DeviceInfo { id, name, arch, .. } = &device.info;
+        let DeviceInfo { id, name, arch, .. } = info;
         return Err(Error::Device(format!(
             "{id} ({name}) is {arch}: rayq needs sm_{OLDEST_CAPABILITY} or newer"
         )));
@@ -179,23 +177,16 @@ fn compiler(cache: &Cache, device: &Described) -> Result<Nvrtc> {
 /// What is known of every CUDA device, with the reason why it cannot be used if so; or why there is none.
 pub fn list() -> std::result::Result<Vec<(DeviceInfo, Option<String>)>, String> {
     let cache = Cache::of_user();
-    let one = |device: Described| match compiler(&cache, &device) {
-        Ok(nvrtc) => (DeviceInfo { compiler: nvrtc.name(), ..device.info }, None),
-        Err(why) => (device.info, Some(why.to_string())),
-    };
-    Ok(described()?.into_iter().map(one).collect())
+    Ok(listed(described()?, |info, device| Ok(compiler(&cache, info, device)?.name())))
 }
 
 /// Opens device `index`, which [`list`] has shown to be usable.
 pub fn open(index: usize) -> Result<Arc<dyn Device>> {
     let cache = Cache::of_user();
-    let device = described().map_err(Error::Device)?.into_iter().nth(index);
-    let device = device.ok_or_else(|| Error::Device(format!("cuda:{index} does not exist")))?;
-    let nvrtc = compiler(&cache, &device)?;
-    let info = DeviceInfo { compiler: nvrtc.name(), ..device.info };
-    let cuda = Cuda::new(device.ordinal, device.capability, nvrtc, cache)
-        .map_err(|fault| Error::Device(format!("{} ({}): opening: {}", info.id, info.name, fault.text)))?;
-    Ok(Arc::new(Gpu::new(info, cuda)))
+    let (info, device) = nth(described().map_err(Error::Device)?, "cuda", index)?;
+    let nvrtc = compiler(&cache, &info, &device)?;
+    let info = DeviceInfo { compiler: nvrtc.name(), ..info };
+    opened(info, Cuda::new(device.ordinal, device.capability, nvrtc, cache))
 }
 
 /// A device with its primary context and a stream.

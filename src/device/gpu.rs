@@ -288,6 +288,36 @@ impl<D: Driver> Device for Gpu<D> {
     }
 }
 
+/// What is known of each device that a driver describes: with its compiler's name, or why it cannot be used.
+pub fn listed<T>(
+    found: Vec<(DeviceInfo, T)>,
+    compiler: impl Fn(&DeviceInfo, &T) -> Result<String>,
+) -> Vec<(DeviceInfo, Option<String>)> {
+    let one = |(info, device): (DeviceInfo, T)| match compiler(&info, &device) {
+        Ok(compiler) => (DeviceInfo { compiler, ..info }, None),
+        Err(why) => (info, Some(why.to_string())),
+    };
+    found.into_iter().map(one).collect()
+}
+
+/// The device at `index` of those that a driver of this kind describes.
+pub fn nth<T>(found: Vec<(DeviceInfo, T)>, kind: &str, index: usize) -> Result<(DeviceInfo, T)> {
+    found.into_iter().nth(index).ok_or_else(|| Error::Device(format!("{kind}:{index} does not exist")))
+}
+
+/// A device of an opened driver; or in words why opening it failed.
+pub fn opened<D: Driver + 'static>(info: DeviceInfo, driver: Status<D>) -> Result<Arc<dyn Device>> {
+    match driver {
+        Ok(driver) => Ok(Arc::new(Gpu::new(info, driver))),
+        Err(fault) => Err(Error::Device(format!("{} ({}): opening: {}", info.id, info.name, fault.text))),
+    }
+}
+
+/// The name that a driver wrote into a buffer as a C string.
+pub fn name_in(buffer: &[u8]) -> String {
+    CStr::from_bytes_until_nul(buffer).map_or("unnamed".into(), |name| name.to_string_lossy().into_owned())
+}
+
 /// The code of a unit, from the cache or by `compile`; warnings of the compiler go to stderr.
 pub fn cached_code(
     cache: &super::cache::Cache,

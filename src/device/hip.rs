@@ -1,7 +1,7 @@
 //! AMD, through the HIP runtime and hipRTC; see [`super::hip_table`] for where their functions come from.
 
 use super::cache::Cache;
-use super::gpu::{Driver, Fault, Gpu, Status, cached_code};
+use super::gpu::{Driver, Fault, Status, cached_code, listed, name_in, nth, opened};
 use super::hip_table::{HipTable, version_text};
 use super::hiprtc::HipRtc;
 use super::rtc::cache_key;
@@ -78,19 +78,17 @@ impl HipTable {
         })
     }
 
-    fn describe(&self, index: c_int, driver: &str) -> Status<Described> {
+    fn describe(&self, index: c_int, driver: &str) -> Status<(DeviceInfo, Found)> {
         let mut name = [0u8; 256];
         // SAFETY: room for as many bytes as said.
         self.check(unsafe { (self.hipDeviceGetName)(name.as_mut_ptr().cast(), name.len() as c_int, index) })?;
-        let name =
-            CStr::from_bytes_until_nul(&name).map_or("unnamed".into(), CStr::to_string_lossy).into_owned();
         // SAFETY: a place to write to.
         let memory = self.get(0usize, |bytes| unsafe { (self.hipDeviceTotalMem)(bytes, index) })?;
         let target = self.target(index)?;
         let wall_clock = self.attribute(index, WALL_CLOCK_RATE_KHZ).ok().filter(|khz| *khz > 0);
         let info = DeviceInfo {
             id: format!("hip:{index}"),
-            name,
+            name: name_in(&name),
             arch: target.split(':').next().unwrap_or_default().to_owned(),
             wave_size: self.attribute(index, WARP_SIZE)? as u32,
             compute_units: self.attribute(index, MULTIPROCESSOR_COUNT)? as u32,
@@ -100,7 +98,7 @@ impl HipTable {
             compiler: String::new(),
             ticks_per_second: wall_clock.map_or(USUAL_WALL_CLOCK_KHZ, |khz| khz as u64) * 1000,
         };
-        Ok(Described { index, target, info })
+        Ok((info, Found { index, target }))
     }
 }
 
@@ -117,14 +115,14 @@ fn target_name(properties: &[u8]) -> Option<String> {
     (name.len() > 5 && name.chars().all(legal)).then(|| name.to_owned())
 }
 
-/// A device as the runtime describes it.
-struct Described {
+/// What opening a device takes, beside its description.
+struct Found {
     index: c_int,
     target: String,
-    info: DeviceInfo,
 }
 
-fn described() -> std::result::Result<(&'static HipTable, Vec<Described>), String> {
+/// Every HIP device as the runtime describes it, or why there is none.
+fn described() -> std::result::Result<Vec<(DeviceInfo, Found)>, String> {
     let hip = runtime()?;
     let count = || {
         // SAFETY: no conditions.
@@ -145,7 +143,7 @@ fn described() -> std::result::Result<(&'static HipTable, Vec<Described>), Strin
     };
     match count() {
         Ok(found) if found.is_empty() => Err(none(String::new())),
-        Ok(found) => Ok((hip, found)),
+        Ok(found) => Ok(found),
         Err(fault) => Err(none(format!(", {}", fault.text))),
     }
 }
@@ -153,27 +151,19 @@ fn described() -> std::result::Result<(&'static HipTable, Vec<Described>), Strin
 /// What is known of every HIP device, with the reason why it cannot be used if so; or why there is none.
 pub fn list() -> std::result::Result<Vec<(DeviceInfo, Option<String>)>, String> {
     let cache = Cache::of_user();
-    let one = |device: Described| match HipRtc::find(&cache) {
-        Ok(compiler) => (DeviceInfo { compiler: compiler.name(), ..device.info }, None),
-        Err(why) => (device.info, Some(why.to_string())),
-    };
-    Ok(described()?.1.into_iter().map(one).collect())
+    Ok(listed(described()?, |_, _| Ok(HipRtc::find(&cache)?.name())))
 }
 
 /// Opens device `index`, which [`list`] has shown to be usable.
 pub fn open(index: usize) -> Result<Arc<dyn Device>> {
     let cache = Cache::of_user();
-    let (hip, found) = described().map_err(Error::Device)?;
-    let device = found.into_iter().nth(index);
-    let device = device.ok_or_else(|| Error::Device(format!("hip:{index} does not exist")))?;
+    let (info, Found { index, target }) = nth(described().map_err(Error::Device)?, "hip", index)?;
+    let hip = runtime().map_err(Error::Device)?;
     let compiler = HipRtc::find(&cache)?;
-    let info = DeviceInfo { compiler: compiler.name(), ..device.info };
-    let mut opened =
-        Hip { hip, index: device.index, stream: null_mut(), target: device.target, compiler, cache };
-    opened
-        .start()
-        .map_err(|fault| Error::Device(format!("{} ({}): opening: {}", info.id, info.name, fault.text)))?;
-    Ok(Arc::new(Gpu::new(info, opened)))
+    let info = DeviceInfo { compiler: compiler.name(), ..info };
+    let mut hip = Hip { hip, index, stream: null_mut(), target, compiler, cache };
+    let started = hip.start().map(|()| hip);
+    opened(info, started)
 }
 
 /// A device with a stream.

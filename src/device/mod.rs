@@ -11,6 +11,7 @@ pub mod gpu;
 pub mod hip;
 pub mod hip_table;
 pub mod hiprtc;
+pub mod host;
 mod loader;
 pub mod nvrtc;
 pub mod rtc;

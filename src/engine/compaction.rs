@@ -5,7 +5,7 @@
 
 use super::pace::Pace;
 use super::target::CHUNK;
-use super::{Compact, Engine, Phase, Target, Timeline};
+use super::{Compact, Counts, Engine, Phase, Target, Timeline};
 use crate::device::{BLOCK_THREADS, Buffer, Device, Kernel, Shape, cover, launch};
 use crate::error::Result;
 use crate::layout::{CompactionParams, Ptr, Quad, RayStore};
@@ -171,7 +171,12 @@ impl Compaction {
 }
 
 impl Engine for Compaction {
-    fn slice(&mut self, target: &Target, budget: Option<Duration>, timeline: &mut Timeline) -> Result<bool> {
+    fn slice(
+        &mut self,
+        target: &Target,
+        budget: Option<Duration>,
+        timeline: &mut Timeline,
+    ) -> Result<Counts> {
         let mut left = self.pace.begin(budget);
         let mut launched = 0;
         while left > 0 && self.sample < target.samples {
@@ -185,8 +190,9 @@ impl Engine for Compaction {
                 self.sample += 1;
             }
         }
+        timeline.leave(&target.device)?;
         self.pace.launched(launched);
-        Ok(self.sample == target.samples)
+        target.counters.read()
     }
 
     fn restart(&mut self, _: &Target) {

@@ -2,7 +2,7 @@
 
 use super::pace::Pace;
 use super::target::CHUNK;
-use super::{Engine, Phase, Target, Timeline};
+use super::{Counts, Engine, Phase, Target, Timeline};
 use crate::device::{Kernel, Shape, cover, launch};
 use crate::error::Result;
 use crate::layout::MegakernelParams;
@@ -25,12 +25,17 @@ impl Megakernel {
 }
 
 impl Engine for Megakernel {
-    fn slice(&mut self, target: &Target, budget: Option<Duration>, timeline: &mut Timeline) -> Result<bool> {
+    fn slice(
+        &mut self,
+        target: &Target,
+        budget: Option<Duration>,
+        timeline: &mut Timeline,
+    ) -> Result<Counts> {
         let chunks = target.chunks();
         let paths = self.pace.begin(budget);
         if self.chunk == chunks {
             if self.upto == target.samples {
-                return Ok(true);
+                return target.counters.read();
             }
             // As many samples in one go as the budget has room for: the film is then touched once.
             let samples = paths / (chunks * CHUNK);
@@ -53,7 +58,8 @@ impl Engine for Megakernel {
         // SAFETY: the parameters are this kernel's, and the target holds what they point to.
         unsafe { launch(&target.device, &self.kernel, shape, &params)? };
         self.chunk += count;
-        Ok(self.chunk == chunks && self.upto == target.samples)
+        timeline.leave(&target.device)?;
+        target.counters.read()
     }
 
     fn restart(&mut self, target: &Target) {

@@ -6,6 +6,7 @@
 
 mod compaction;
 pub mod counters;
+mod first_hit;
 mod megakernel;
 mod pace;
 mod ray_count;
@@ -18,6 +19,7 @@ pub use target::Target;
 use crate::device::{Device, Mark};
 use crate::error::Result;
 use crate::film::Film;
+use crate::layout::FirstHit;
 use crate::queue::QueueKind;
 use crate::scene::{Camera, Scene};
 use std::sync::Arc;
@@ -147,12 +149,20 @@ impl Timeline {
         self.phases.push(phase);
         Ok(())
     }
+
+    /// The slice's work on the device ends here.
+    fn leave(&mut self, device: &Arc<dyn Device>) -> Result<()> {
+        self.marks.push(device.mark()?);
+        Ok(())
+    }
 }
 
 /// An engine at work on one target.
 pub(crate) trait Engine: Send {
-    /// Launches work for about `budget` (`None`: all that is left). Returns whether nothing is left.
-    fn slice(&mut self, target: &Target, budget: Option<Duration>, timeline: &mut Timeline) -> Result<bool>;
+    /// Launches work for about `budget` (`None`: all that is left), waits for it, and returns what was counted so
+    /// far.
+    fn slice(&mut self, target: &Target, budget: Option<Duration>, timeline: &mut Timeline)
+    -> Result<Counts>;
 
     /// Back to the start: the film is empty again.
     fn restart(&mut self, target: &Target);
@@ -218,8 +228,9 @@ impl Render {
     pub fn advance(&mut self) -> Result<Progress> {
         if !self.finished {
             let mut timeline = Timeline::default();
-            self.finished = self.engine.slice(&self.target, self.slice, &mut timeline)?;
-            self.account(timeline)?;
+            let counts = self.engine.slice(&self.target, self.slice, &mut timeline)?;
+            self.finished = counts.finished >= self.target.total_samples();
+            self.account(&timeline, counts)?;
         }
         let counts = self.statistics.counts;
         Ok(Progress {
@@ -278,10 +289,14 @@ impl Render {
         ray_count::RayCount::new(&self.target)?.count(&self.target, 0)
     }
 
+    /// What the centre of each pixel sees first, row by row; traces it.
+    pub fn first_hits(&self) -> Result<Vec<FirstHit>> {
+        first_hit::first_hits(&self.target)
+    }
+
     /// Adds up a slice's times and counts.
-    fn account(&mut self, mut timeline: Timeline) -> Result<()> {
+    fn account(&mut self, timeline: &Timeline, counts: Counts) -> Result<()> {
         let device = &self.target.device;
-        timeline.marks.push(device.mark()?);
         for (ends, phase) in timeline.marks.windows(2).zip(&timeline.phases) {
             let time = device.elapsed(&ends[0], &ends[1])?;
             match phase {
@@ -289,7 +304,7 @@ impl Render {
                 Phase::Trace => self.statistics.trace += time,
             }
         }
-        self.statistics.counts = self.target.counters.read()?;
+        self.statistics.counts = counts;
         self.statistics.slices += 1;
         Ok(())
     }

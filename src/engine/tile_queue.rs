@@ -3,7 +3,7 @@
 
 use super::pace::Pace;
 use super::target::CHUNK;
-use super::{Engine, Occupancy, Phase, Policy, Settings, Target, Timeline};
+use super::{Counts, Engine, Occupancy, Phase, Policy, Settings, Target, Timeline};
 use crate::device::{BLOCK_THREADS, Buffer, Kernel, Shape, cover, launch};
 use crate::error::{Error, Result};
 use crate::layout::{Ptr, Quad, QueueInitParams, RayStore, TileParams};
@@ -272,7 +272,12 @@ fn refill_price(target: &Target) -> u32 {
 }
 
 impl Engine for TileQueue {
-    fn slice(&mut self, target: &Target, budget: Option<Duration>, timeline: &mut Timeline) -> Result<bool> {
+    fn slice(
+        &mut self,
+        target: &Target,
+        budget: Option<Duration>,
+        timeline: &mut Timeline,
+    ) -> Result<Counts> {
         let paths = self.pace.begin(budget);
         if self.work == Work::None {
             timeline.enter(&target.device, Phase::Generate)?;
@@ -285,6 +290,7 @@ impl Engine for TileQueue {
         let params = self.params(target, budget);
         // SAFETY: the parameters are this kernel's, and self and target hold what they point to.
         unsafe { launch(&target.device, &self.trace, self.persistent, &params)? };
+        timeline.leave(&target.device)?;
         let counts = target.counters.read()?;
         self.pace.launched(counts.finished - self.finished);
         self.check_progress(target, counts.rays(), counts.finished)?;
@@ -298,7 +304,7 @@ impl Engine for TileQueue {
         } else {
             Work::InQueues
         };
-        Ok(counts.finished == target.total_samples())
+        Ok(counts)
     }
 
     fn restart(&mut self, _: &Target) {

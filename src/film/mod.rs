@@ -4,16 +4,16 @@
 //! and the film keeps per pixel the sum of units and the number of finished samples. A stopped render is
 //! therefore a valid one: every pixel divides by its own count, and going on later ends in the same bits.
 
+mod exr;
+mod file;
 mod tone;
 mod write;
 
-pub use tone::{decode_srgb, encode_srgb8, encode_srgb16};
+pub use file::{Aov, Format, Style};
+pub use tone::{Curve, MOST_STOPS, Tone, decode_srgb, encode_srgb8, encode_srgb16, power_of_two};
 pub use write::Output;
 
-use crate::error::{Error, Result};
-use image::codecs::png::PngEncoder;
-use image::{ExtendedColorType, ImageEncoder};
-use rayon::prelude::*;
+use crate::error::Result;
 use sha2::{Digest, Sha256};
 
 /// Hexadecimal digits of [`Film::hash`]: 128 of SHA-256's 256 bits.
@@ -64,6 +64,24 @@ impl Film {
         [0, 1, 2].map(|plane| self.sums[plane * self.counts.len() + index] as f64 / units)
     }
 
+    /// A channel's mean for a format of at most `digits - 2` binary digits, 53 at most: cut to `digits`, and if
+    /// anything was cut off, the last one set. Whoever rounds that to nearest has rounded the exact mean, once (the
+    /// "round to odd" of Boldo and Melquiond, IEEE Transactions on Computers 2008).
+    fn odd_mean(&self, plane: usize, index: usize, digits: u32) -> f64 {
+        let (sum, count) = (self.sums[plane * self.counts.len() + index], self.counts[index]);
+        if count == 0 {
+            return 0.0;
+        }
+        // 32 digits at least, unless the sum is 0.
+        let (sum, count) = (u128::from(sum) << 64, u128::from(count));
+        let quotient = sum / count;
+        let excess = (128 - quotient.leading_zeros()).saturating_sub(digits);
+        let kept = quotient >> excess;
+        let inexact = kept << excess != quotient || quotient * count != sum;
+        // Exact: a whole number below 2^53 times powers of two.
+        (kept | u128::from(inexact)) as f64 * power_of_two(excess as i32 - 64) / f64::from(self.scale)
+    }
+
     /// The number of finished samples over all pixels.
     pub fn samples(&self) -> u64 {
         self.counts.iter().map(|&c| u64::from(c)).sum()
@@ -105,30 +123,7 @@ impl Film {
 
     /// The picture as a PNG file of 8 bits a channel, sRGB.
     pub fn to_png8(&self) -> Result<Vec<u8>> {
-        let codes: Vec<u8> = self.encode(encode_srgb8);
-        self.png(&codes, ExtendedColorType::Rgb8)
-    }
-
-    /// The picture as a PNG file of 16 bits a channel, sRGB.
-    pub fn to_png16(&self) -> Result<Vec<u8>> {
-        let codes: Vec<u16> = self.encode(encode_srgb16);
-        self.png(bytemuck::cast_slice(&codes), ExtendedColorType::Rgb16)
-    }
-
-    fn encode<T: Send>(&self, tone: impl Fn(f64) -> T + Sync) -> Vec<T> {
-        let pixels = (0..self.counts.len()).into_par_iter();
-        pixels.flat_map_iter(|i| self.pixel(i).map(&tone)).collect()
-    }
-
-    fn png(&self, codes: &[u8], color: ExtendedColorType) -> Result<Vec<u8>> {
-        let mut file = vec![];
-        PngEncoder::new(&mut file).write_image(codes, self.width, self.height, color).map_err(|e| {
-            Error::Input(format!(
-                "a picture of {} x {} pixels does not fit a PNG: {e}",
-                self.width, self.height
-            ))
-        })?;
-        Ok(file)
+        self.to_file(Format::Png, &Style::default(), "", &[])
     }
 }
 
@@ -179,11 +174,18 @@ mod tests {
     }
 
     #[test]
-    fn pngs_read_back() {
-        let film = two_pixels();
-        let eight = image::load_from_memory(&film.to_png8().expect("small")).expect("a PNG").into_rgb8();
-        assert_eq!(eight.into_raw(), [188, 255, 255, 0, 0, 0]);
-        let sixteen = image::load_from_memory(&film.to_png16().expect("small")).expect("a PNG").into_rgb16();
-        assert_eq!(sixteen.into_raw(), [48192, 65535, 65535, 0, 0, 0]);
+    fn means_for_short_formats_are_rounded_once() {
+        // 1 + 2^-24 and a little: half-way between two floats as far as an f64 can tell, but above.
+        let above = (1 << 60) + (1 << 36) + 1;
+        let film = Film::new(1, 1, (1u64 << 60) as f32, vec![above, above - 1, 1], vec![1]);
+        assert_eq!(film.linear(0, 0)[0] as f32, 1.0, "by way of an f64 it is rounded twice");
+        let float = |plane| film.odd_mean(plane, 0, 28) as f32;
+        assert_eq!([float(0), float(1)], [1.0 + f32::EPSILON, 1.0], "up, and the tie to even");
+        assert_eq!(film.odd_mean(2, 0, 28), 1.0 / (1u64 << 60) as f64);
+        // A third has no end.
+        let thirds = Film::new(1, 1, 1.0, vec![1, 2, 0], vec![3]);
+        assert_eq!([0, 1, 2].map(|p| thirds.odd_mean(p, 0, 28) as f32), [1.0 / 3.0, 2.0 / 3.0, 0.0]);
+        let most = Film::new(1, 1, 1.0, vec![u64::MAX, u64::MAX, 1], vec![u32::MAX]);
+        assert_eq!([0, 2].map(|p| most.odd_mean(p, 0, 28) as f32), [4294967297.0, 1.0 / u32::MAX as f32]);
     }
 }

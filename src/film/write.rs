@@ -1,6 +1,7 @@
 //! Writing results: everything that can be refused is refused before the rendering, and a file is either the
 //! old one or the whole new one.
 
+use super::Format;
 use crate::error::{Error, Result};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -29,15 +30,8 @@ impl Output {
     /// # Errors
     /// [`Error::Input`] for another extension, and as for [`Output::prepare`].
     pub fn picture(path: &Path) -> Result<Output> {
-        let name = path.display();
-        match path.extension() {
-            Some(e) if e.eq_ignore_ascii_case("png") => Output::prepare(path),
-            Some(e) => Err(Error::Input(format!(
-                "{name}: cannot write .{} pictures; name a .png file",
-                e.to_string_lossy()
-            ))),
-            None => Err(Error::Input(format!("{name}: has no extension; name a .png file"))),
-        }
+        Format::of(path)?;
+        Output::prepare(path)
     }
 
     /// Checks that the path can be written, and creates its folder if it is missing.

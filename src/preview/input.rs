@@ -21,6 +21,7 @@ I V           next integrator, next view
 + -           brighter, darker
 Space         pause, go on
 X             save the picture
+L             save its light: an EXR
 C             write a copy of the scene
 O             hide or show the figures
 H             hide or show these keys
@@ -40,6 +41,8 @@ pub enum Wish {
     End,
     /// The picture in a file.
     Picture,
+    /// Its light in a linear EXR.
+    Light,
     /// A copy of the scene with this view.
     Scene,
     /// The figures, or not.
@@ -166,6 +169,7 @@ fn pressed(key: Key, frame: Option<&Frame>, commands: &mut Vec<Command>, wishes:
         Key::Minus | Key::NumPadMinus => commands.push(Command::Expose(-0.5)),
         Key::Space => commands.push(Command::Pause(!frame.is_some_and(|f| f.status.paused))),
         Key::X => wishes.push(Wish::Picture),
+        Key::L => wishes.push(Wish::Light),
         Key::C => wishes.push(Wish::Scene),
         Key::O => wishes.push(Wish::Figures),
         Key::H => wishes.push(Wish::Keys),

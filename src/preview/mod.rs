@@ -8,12 +8,12 @@ mod input;
 
 use crate::engine::EngineKind;
 use crate::error::{Error, Result};
-use crate::film::Output;
+use crate::film::{Format, Output};
 use crate::session::{Command, Frame, Session};
 use canvas::Canvas;
 use input::{Input, KEYS, Wish};
 use minifb::{ScaleMode, Window, WindowOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -82,7 +82,8 @@ impl Preview {
     /// # Errors
     /// A window that fails, a picture that cannot be written at the end, a render thread that has ended.
     pub fn run(mut self, session: Arc<Session>, stop: impl Fn() -> bool) -> Result<()> {
-        let output = Arc::new(Output::picture(&self.options.output)?);
+        let format = Format::of(&self.options.output)?;
+        let output = Arc::new(Output::prepare(&self.options.output)?);
         let (tell, told) = channel();
         let mut view = View::new(self.options.bare, told);
         let mut input = Input::new(&mut self.window);
@@ -98,7 +99,8 @@ impl Preview {
                     Wish::End => return Ok(()),
                     Wish::Figures => view.toggle_figures(),
                     Wish::Keys => view.toggle_keys(),
-                    Wish::Picture => save_picture(&session, &output, &tell),
+                    Wish::Picture => save_picture(&session, &output, format, &tell),
+                    Wish::Light => save_light(&session, &self.options.output, &tell),
                     Wish::Scene => save_scene(&session, &tell),
                 }
             }
@@ -106,7 +108,7 @@ impl Preview {
             let enough = self.options.frames.is_some_and(|frames| shown >= frames || finished);
             if !saved && (finished || enough) {
                 saved = true;
-                output.write(&session.png()?)?;
+                output.write(&session.picture(format)?)?;
                 view.notice(format!("saved {}", output.path().display()));
             }
             if enough {
@@ -282,11 +284,20 @@ fn wrapped(words: &str, letters: usize) -> String {
 }
 
 /// Saves the picture on a thread of its own; what became of it is told.
-fn save_picture(session: &Arc<Session>, output: &Arc<Output>, tell: &Sender<String>) {
+fn save_picture(session: &Arc<Session>, output: &Arc<Output>, format: Format, tell: &Sender<String>) {
     let output = Arc::clone(output);
     apart(session, tell, move |session| {
-        output.write(&session.png()?)?;
+        output.write(&session.picture(format)?)?;
         Ok(output.path().display().to_string())
+    });
+}
+
+/// Saves the picture's light beside the picture, likewise.
+fn save_light(session: &Arc<Session>, picture: &Path, tell: &Sender<String>) {
+    let path = picture.with_extension("exr");
+    apart(session, tell, move |session| {
+        Output::prepare(&path)?.write(&session.picture(Format::Exr)?)?;
+        Ok(path.display().to_string())
     });
 }
 

@@ -15,6 +15,10 @@ use tokio::sync::Semaphore;
 const UNDER_WAY: usize = 2;
 /// A viewer that takes nothing for so long has gone.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// A viewer that has nothing to be shown is asked so often whether it is still there; its browser answers.
+const CALL: Duration = Duration::from_secs(15);
+/// A viewer that has said nothing for so long, not even that it is there, has gone: it shall not keep the wheel.
+const SILENCE: Duration = Duration::from_secs(60);
 /// Longest message of a viewer in bytes.
 pub const MOST_BYTES: usize = 4096;
 
@@ -55,6 +59,7 @@ async fn show(
             None => tokio::select! {
                 changed = changes.changed() => changed.ok().map(|()| role(viewer)),
                 frame = next_frame(&mut latest, room) => frame,
+                () = tokio::time::sleep(CALL) => Some(Message::Ping(Default::default())),
             },
         };
         let Some(message) = message else { return };
@@ -89,7 +94,7 @@ async fn listen(
     viewer: &Viewer<'_>,
     room: &Semaphore,
 ) {
-    while let Some(Ok(message)) = inward.next().await {
+    while let Ok(Some(Ok(message))) = tokio::time::timeout(SILENCE, inward.next()).await {
         let Message::Text(text) = message else { continue };
         match serde_json::from_str(&text) {
             Ok(Word::Do(command)) if viewer.role().driving => session.send(command),

@@ -4,12 +4,14 @@
 //! and shared by all viewers, and each viewer gets the latest one whenever it has shown what it had: a slow one
 //! sees fewer frames, and holds up nothing and nobody.
 
+mod door;
 mod guard;
 mod live;
 mod stream;
 mod viewers;
 
 use crate::error::{Error, Result};
+use crate::film::Format;
 use crate::session::Session;
 use axum::Router;
 use axum::body::Bytes;
@@ -93,7 +95,7 @@ impl Server {
         let done = runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             tokio::select! {
-                served = axum::serve(listener, router(house)).into_future() => served,
+                () = door::keep(listener, router(house)) => Ok(()),
                 () = until(|| stop() || session.is_over()) => Ok(()),
             }
         });
@@ -117,7 +119,8 @@ fn router(house: Arc<House>) -> Router {
     Router::new()
         .route("/", get(page))
         .route("/live", get(live))
-        .route("/picture.png", get(picture))
+        .route("/picture.png", get(async |house| picture(house, Format::Png, "png", "image/png").await))
+        .route("/picture.exr", get(async |house| picture(house, Format::Exr, "exr", "image/x-exr").await))
         .route("/scene", get(scene))
         .layer(from_fn_with_state(Arc::clone(&house), admit))
         .with_state(house)
@@ -189,10 +192,15 @@ fn download(name: &str, kind: &'static str, bytes: Vec<u8>) -> Response {
         .into_response()
 }
 
-async fn picture(State(house): State<Arc<House>>) -> Response {
-    let name = house.session.scene().with_extension("png");
-    match ask(house, Session::png).await {
-        Ok(png) => download(&file_name(&name), "image/png", png),
+async fn picture(
+    State(house): State<Arc<House>>,
+    format: Format,
+    extension: &'static str,
+    kind: &'static str,
+) -> Response {
+    let name = house.session.scene().with_extension(extension);
+    match ask(house, move |session| session.picture(format)).await {
+        Ok(picture) => download(&file_name(&name), kind, picture),
         Err(error) => failed(&error),
     }
 }

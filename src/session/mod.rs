@@ -20,7 +20,7 @@ pub use rig::Rig;
 use crate::device::Device;
 use crate::engine::Settings;
 use crate::error::{Error, Result};
-use crate::film::Film;
+use crate::film::{Film, Format};
 use crate::scene::Overrides;
 use frame::Latest;
 use std::path::{Path, PathBuf};
@@ -112,9 +112,9 @@ impl Session {
         self.ask(Request::Film)?
     }
 
-    /// The picture as a PNG file: the film's samples at the session's exposure.
-    pub fn png(&self) -> Result<Vec<u8>> {
-        self.ask(Request::Png)?
+    /// The film as a file. PNG and JPEG have the session's exposure; an EXR has every layer.
+    pub fn picture(&self, format: Format) -> Result<Vec<u8>> {
+        self.ask(|to| Request::Picture(format, to))?
     }
 
     /// The scene file's text with the camera where it is now.

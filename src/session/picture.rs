@@ -2,7 +2,7 @@
 
 use crate::engine::Occupancy;
 use crate::error::{Error, Result};
-use crate::film::{Film, encode_srgb8};
+use crate::film::{Film, Tone, encode_srgb8};
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
 use rayon::prelude::*;
@@ -10,8 +10,9 @@ use rayon::prelude::*;
 /// Size of a picture in pixels.
 pub type Size = (u32, u32);
 
-/// The film's picture, `gain` times as bright. A pixel without a sample shows what the coarse film has there.
-pub fn tone(film: Option<&Film>, coarse: Option<&Film>, size: Size, gain: f64) -> Vec<u8> {
+/// The film's picture. A pixel without a sample shows what the coarse film has there.
+pub fn tone(film: Option<&Film>, coarse: Option<&Film>, size: Size, tone: Tone) -> Vec<u8> {
+    let mapping = tone.mapping();
     paint(size, |x, y| {
         let fine = film.filter(|f| f.counts[y as usize * f.width as usize + x as usize] > 0);
         let light = match (fine, coarse) {
@@ -21,7 +22,7 @@ pub fn tone(film: Option<&Film>, coarse: Option<&Film>, size: Size, gain: f64) -
             }
             (None, None) => [0.0; 3],
         };
-        light.map(|channel| encode_srgb8(channel * gain))
+        light.map(|channel| encode_srgb8(mapping(channel)))
     })
 }
 

@@ -8,7 +8,7 @@ use super::{Options, copy, picture};
 use crate::device::Device;
 use crate::engine::{EngineKind, Policy, Render, Settings};
 use crate::error::Result;
-use crate::film::Film;
+use crate::film::{Aov, Film, Format, MOST_STOPS, Style, Tone};
 use crate::queue::QueueKind;
 use crate::scene::{Integrator, Scene};
 use clap::ValueEnum;
@@ -28,8 +28,6 @@ const QUICK: Duration = Duration::from_millis(20);
 const COARSE: u32 = 4;
 /// Making pictures takes about one part in so many of the time.
 const SHOWING_SHARE: u32 = 4;
-/// Exposures are between minus and plus so many stops.
-const MOST_STOPS: f32 = 30.0;
 /// Rays a pixel that false colours can tell apart.
 const MOST_RAYS: u32 = 16;
 
@@ -37,7 +35,7 @@ const MOST_RAYS: u32 = 16;
 pub(super) enum Request {
     Command(Command),
     Film(Sender<Result<Film>>),
-    Png(Sender<Result<Vec<u8>>>),
+    Picture(Format, Sender<Result<Vec<u8>>>),
     SceneText(Sender<Result<String>>),
 }
 
@@ -215,14 +213,23 @@ impl Worker {
                 self.obey(command);
             }
             Request::Film(to) => drop(to.send(self.renders.fine.film())),
-            Request::Png(to) => drop(to.send(self.png())),
+            Request::Picture(format, to) => drop(to.send(self.picture(format))),
             Request::SceneText(to) => drop(to.send(self.scene_text())),
         }
     }
 
-    fn png(&mut self) -> Result<Vec<u8>> {
+    fn picture(&mut self, format: Format) -> Result<Vec<u8>> {
         let film = self.renders.fine.film()?;
-        picture::png(&picture::tone(Some(&film), None, self.size(), self.gain()), self.size())
+        if format == Format::Png {
+            return picture::png(&picture::tone(Some(&film), None, self.size(), self.tone()), self.size());
+        }
+        format.check(film.width, film.height)?;
+        let (aovs, hits) = match format {
+            Format::Exr => (vec![Aov::All], self.renders.fine.first_hits()?),
+            _ => (vec![], vec![]),
+        };
+        let name = self.options.scene.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        film.to_file(format, &Style { tone: self.tone(), aovs, ..Style::default() }, &name, &hits)
     }
 
     fn scene_text(&self) -> Result<String> {
@@ -410,8 +417,8 @@ impl Worker {
         (self.scene.image.width, self.scene.image.height)
     }
 
-    fn gain(&self) -> f64 {
-        f64::from(self.exposure).exp2()
+    fn tone(&self) -> Tone {
+        Tone { exposure: self.exposure, ..Tone::default() }
     }
 
     /// Makes the picture of what there is, and leaves it for who looks.
@@ -430,7 +437,7 @@ impl Worker {
             return Ok(picture::heat(&self.renders.fine.rays_per_pixel()?, MOST_RAYS, size));
         }
         let fine = if self.figures.samples > 0 { Some(self.renders.fine.film()?) } else { None };
-        let picture = picture::tone(fine.as_ref(), self.renders.coarse_film.as_ref(), size, self.gain());
+        let picture = picture::tone(fine.as_ref(), self.renders.coarse_film.as_ref(), size, self.tone());
         match (self.view, self.renders.fine.occupancy()?) {
             (View::Queues, Some(queues)) => Ok(picture::occupancy(&picture, &queues, size)),
             _ => Ok(picture),

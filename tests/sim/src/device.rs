@@ -4,16 +4,13 @@ use crate::callbacks::TABLE;
 use crate::launch::{Failure, Grid, run};
 use crate::options::{Options, Report};
 use crate::platform;
+use rayq::device::host::{HostMemory, aligned};
 use rayq::device::{Device, DeviceInfo, Kernel, Mark, Shape};
 use rayq::error::{Error, Result};
 use rayq::programs::Unit;
-use std::alloc::{Layout, alloc, dealloc};
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-/// Alignment of every allocation, as GPUs give.
-const ALIGNMENT: usize = 256;
 /// A step counts as a microsecond, so that time budgets of kernels can be met exactly.
 const STEPS_PER_SECOND: u64 = 1_000_000;
 
@@ -21,6 +18,7 @@ const STEPS_PER_SECOND: u64 = 1_000_000;
 /// return; what goes wrong in one (a deadlock, a race, no progress) is its error.
 pub struct SimDevice {
     info: DeviceInfo,
+    memory: HostMemory,
     state: Mutex<DeviceState>,
 }
 
@@ -28,8 +26,6 @@ struct DeviceState {
     options: Options,
     report: Report,
     steps: u64,
-    /// By address: what each allocation is for, and its layout.
-    allocations: BTreeMap<u64, (String, Layout)>,
 }
 
 impl SimDevice {
@@ -48,9 +44,8 @@ impl SimDevice {
             compiler: "C++ compiler of the build".into(),
             ticks_per_second: STEPS_PER_SECOND,
         };
-        let state =
-            DeviceState { options, report: Report::default(), steps: 0, allocations: BTreeMap::new() };
-        SimDevice { info, state: Mutex::new(state) }
+        let state = DeviceState { options, report: Report::default(), steps: 0 };
+        SimDevice { info, memory: HostMemory::default(), state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, DeviceState> {
@@ -67,25 +62,20 @@ impl SimDevice {
         self.state().report
     }
 
+    /// A failure in words, its address as a place in an allocation.
+    fn explain(&self, Failure { what, address }: Failure) -> String {
+        match address.map(|address| self.memory.place_of(address)) {
+            None => what,
+            Some(Some((byte, name))) => format!("{what} (byte {byte} of {name})"),
+            Some(None) => format!("{what} (in shared memory)"),
+        }
+    }
+
     /// The entry point `kernel` of the unit called `unit`, extra units included.
     pub fn kernel_of(&self, unit: &str, kernel: &'static str) -> Result<Kernel> {
         let index = platform::find(unit, kernel)
             .ok_or_else(|| Error::Device(format!("sim: no kernel {kernel} in {unit}")))?;
         Ok(Kernel::from_raw(kernel, index as u64))
-    }
-}
-
-impl DeviceState {
-    /// A failure in words, its address as a place in an allocation.
-    fn explain(&self, failure: Failure) -> String {
-        let Failure { what, address } = failure;
-        let Some(address) = address else { return what };
-        match self.allocations.range(..=address).next_back() {
-            Some((start, (name, layout))) if address - start < layout.size() as u64 => {
-                format!("{what} (byte {} of {name})", address - start)
-            }
-            _ => format!("{what} (in shared memory)"),
-        }
     }
 }
 
@@ -95,43 +85,37 @@ impl Device for SimDevice {
     }
 
     fn allocate(&self, bytes: u64, what: &str) -> Result<u64> {
-        let asked = (bytes.max(1) as usize).next_multiple_of(16);
-        let layout = Layout::from_size_align(asked, ALIGNMENT).ok().filter(|_| bytes <= self.info.memory);
-        // SAFETY: the size is not zero.
-        let address = layout.map_or(0, |layout| unsafe { alloc(layout) } as u64);
-        let Some(layout) = layout.filter(|_| address != 0) else {
-            let free = self.info.memory;
-            return Err(Error::Memory { device: "sim".into(), what: what.into(), asked: bytes, free });
-        };
+        let free = self.info.memory;
+        let asked = bytes.max(1).next_multiple_of(16);
+        let address = if bytes <= free { self.memory.allocate(asked, what) } else { None };
+        let refused = || Error::Memory { device: "sim".into(), what: what.into(), asked: bytes, free };
+        let address = address.ok_or_else(refused)?;
         // Contents are undefined: make a read of them show.
         // SAFETY: just allocated with this size.
-        unsafe { std::ptr::write_bytes(address as *mut u8, 0xa5, layout.size()) };
-        self.state().allocations.insert(address, (what.to_owned(), layout));
+        unsafe { HostMemory::fill(address, 0xa5, asked) };
         Ok(address)
     }
 
     unsafe fn free(&self, address: u64) {
-        if let Some((_, layout)) = self.state().allocations.remove(&address) {
-            // SAFETY: taken in `allocate` with this layout, and now forgotten.
-            unsafe { dealloc(address as *mut u8, layout) }
-        }
+        // SAFETY: passed on to the caller.
+        unsafe { self.memory.free(address) }
     }
 
     unsafe fn upload(&self, address: u64, bytes: &[u8]) -> Result<()> {
-        // SAFETY: the caller vouches for the range; host slices never overlap device memory.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) };
+        // SAFETY: passed on to the caller.
+        unsafe { HostMemory::upload(address, bytes) };
         Ok(())
     }
 
     unsafe fn download(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
-        // SAFETY: as above.
-        unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
+        // SAFETY: passed on to the caller.
+        unsafe { HostMemory::download(address, bytes) };
         Ok(())
     }
 
     unsafe fn zero(&self, address: u64, bytes: u64) -> Result<()> {
-        // SAFETY: the caller vouches for the range.
-        unsafe { std::ptr::write_bytes(address as *mut u8, 0, bytes as usize) };
+        // SAFETY: passed on to the caller.
+        unsafe { HostMemory::fill(address, 0, bytes) };
         Ok(())
     }
 
@@ -150,9 +134,7 @@ impl Device for SimDevice {
         if shape.blocks == 0 || shape.threads == 0 || !shape.threads.is_multiple_of(wave_size) {
             return Err(failed(format!("{shape:?} is not a whole number of waves of {wave_size}")));
         }
-        // Parameter structures hold addresses: give them the alignment that C++ expects.
-        let mut aligned = vec![0u128; params.len().div_ceil(16)];
-        bytemuck::cast_slice_mut::<u128, u8>(&mut aligned)[..params.len()].copy_from_slice(params);
+        let params = aligned(params);
         let Shape { blocks, threads, shared } = shape;
         let (options, ticks) = {
             let state = self.state();
@@ -161,11 +143,11 @@ impl Device for SimDevice {
         let grid = Grid { blocks, threads, shared, wave_size, ticks };
         // SAFETY: sets this thread's own pointer to a static.
         unsafe { platform::rq_sim_use(&TABLE) };
-        let result = run(entry, aligned.as_ptr().cast(), grid, options);
+        let result = run(entry, params.as_ptr().cast(), grid, options);
         let mut state = self.state();
         state.report = *result.as_ref().unwrap_or(&Report::default());
         state.steps += state.report.steps;
-        result.map(|_| ()).map_err(|failure| failed(state.explain(failure)))
+        result.map(|_| ()).map_err(|failure| failed(self.explain(failure)))
     }
 
     fn mark(&self) -> Result<Mark> {
