@@ -5,14 +5,17 @@
 //! [`engine`] traces the scene in one of three ways into the same [`film`], [`queue`] describes the queues that
 //! the kernels use, [`programs`] lists the kernels and [`layout`] what host and kernels share. A [`session`] is a
 //! picture that one can watch and steer while it grows; [`preview`] shows it in a window, [`serve`] in a browser.
+//! [`graph`] and [`bfs`] are the queues' other work: breadth-first search.
 
 pub mod accel;
 pub mod bench;
+pub mod bfs;
 pub mod cli;
 pub mod device;
 pub mod engine;
 pub mod error;
 pub mod film;
+pub mod graph;
 pub mod layout;
 pub mod model;
 pub mod preview;

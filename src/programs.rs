@@ -161,6 +161,24 @@ pub static QUEUE_JUDGE_OUTER: Program = Program {
     kernels: QUEUE_JUDGE.kernels,
 };
 
+/// The queues that a traversal can use for its frontiers.
+pub const BFS_QUEUES: Axis =
+    Axis { name: "QUEUE", values: &["glfq", "gwfq", "gwfq_ymc", "sfq", "sfq_waiting", "bwd"] };
+/// Breadth-first search with two queues that alternate.
+pub static BFS_QUEUE: Program = Program {
+    name: "bfs_queue",
+    file: "bfs/queue.cpp",
+    axes: &[&BFS_QUEUES],
+    kernels: &["bfs_initialise", "bfs_start", "bfs_run"],
+};
+/// Breadth-first search with an appended array, and levels from below.
+pub static BFS_APPEND: Program = Program {
+    name: "bfs_append",
+    file: "bfs/append.cpp",
+    axes: &[],
+    kernels: &["bfs_start", "bfs_run", "bfs_pull", "bfs_gather"],
+};
+
 /// The platform's idioms one by one, for the tests of devices and compilers.
 pub static PROBE: Program = Program {
     name: "probe",
@@ -253,6 +271,8 @@ pub static PROGRAMS: &[&Program] = &[
     &QUEUE_BENCH_OUTER,
     &QUEUE_JUDGE,
     &QUEUE_JUDGE_OUTER,
+    &BFS_QUEUE,
+    &BFS_APPEND,
 ];
 
 /// Programs whose speed is of no account: the CPU has one build of these for all processors, the simulator none.

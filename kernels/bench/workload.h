@@ -100,15 +100,4 @@ RQ_INLINE void draw_slot(Hand &hand, const Role &role, u32 *out, u32 capacity) {
     hand.is_out = atomic_load<ticket_load>(out + hand.next);
 }
 
-// For lanes that get nowhere: the CPU may have fewer processors than lanes.
-#if RQ_TARGET_CPU
-extern "C" void rq_cpu_yield();
-RQ_INLINE void give_way() { rq_cpu_yield(); }
-#else
-RQ_INLINE void give_way() { spin_hint(); }
-#endif
-
-// Whether the clock shows `tick` or later; one answer for the wave, as the clocks of its lanes need not agree.
-RQ_INLINE bool is_past(u64 tick) { return wave_broadcast((u32)(device_ticks() >= tick), 0) != 0; }
-
 }  // namespace rq

@@ -29,6 +29,16 @@ RQ_INLINE u32 wave_sum(u32 v) {
     return v;
 }
 
+// Sum of the values of this lane and those below it. All lanes call.
+RQ_INLINE u32 wave_prefix_sum(u32 v) {
+    for (u32 step = 1; step < wave_size(); step *= 2) {
+        const bool has_left = wave_lane() >= step;
+        const u32 left = wave_exchange(v, has_left ? wave_lane() - step : 0);
+        v += has_left ? left : 0;
+    }
+    return v;
+}
+
 // The items [0, n) that this lane handles, as (first, end, step).
 //
 // On a GPU neighbouring lanes take neighbouring items, so that accesses coalesce; on the CPU a block is one
@@ -60,6 +70,17 @@ RQ_INLINE Items my_wave_numbers(u64 n) {
     return Items{global_wave(), n, grid_waves()};
 #endif
 }
+
+// For lanes that get nowhere: the CPU may have fewer processors than lanes.
+#if RQ_TARGET_CPU
+extern "C" void rq_cpu_yield();
+RQ_INLINE void give_way() { rq_cpu_yield(); }
+#else
+RQ_INLINE void give_way() { spin_hint(); }
+#endif
+
+// Whether the clock shows `tick` or later; one answer for the wave, as the clocks of its lanes need not agree.
+RQ_INLINE bool is_past(u64 tick) { return wave_broadcast((u32)(device_ticks() >= tick), 0) != 0; }
 
 // Four floats in one access from memory that no launch writes; `p` is aligned to 16.
 RQ_INLINE Float4 load_constant4(const float *p) { return load_constant(reinterpret_cast<const Float4 *>(p)); }

@@ -118,6 +118,9 @@ template <class T> RQ_INLINE T *shared_memory() { return static_cast<T *>(rq_cpu
 
 RQ_INLINE Float4 load_constant(const Float4 *p) { return *p; }
 
+// Asks for a line of memory that will be read soon.
+RQ_INLINE void prefetch(const void *p) { __builtin_prefetch(p); }
+
 // ---- arithmetic with one IEEE rounding
 RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
 RQ_INLINE float reciprocal(float a) { return 1.0f / a; }

@@ -136,7 +136,9 @@ RQ_INLINE u64 on_chip_cas(u64 *p, u64 expected, u64 desired) {
     template <Order O = Order::relaxed, Scope S = Scope::device> RQ_INLINE T atomic_load(const T *p) {       \
         T v;                                                                                                 \
         const u64 a = __cvta_generic_to_global(p);                                                           \
-        if constexpr (O == Order::relaxed)                                                                   \
+        if constexpr (O == Order::relaxed && S == Scope::block)                                              \
+            asm volatile("ld.relaxed.cta.global." ty " %0, [%1];" : "=" reg(v) : "l"(a) : "memory");         \
+        else if constexpr (O == Order::relaxed)                                                              \
             asm volatile("ld.relaxed.gpu.global." ty " %0, [%1];" : "=" reg(v) : "l"(a) : "memory");         \
         else                                                                                                 \
             asm volatile("ld.acquire.gpu.global." ty " %0, [%1];" : "=" reg(v) : "l"(a) : "memory");         \
@@ -180,6 +182,11 @@ template <class T> RQ_INLINE T *shared_memory() {
 RQ_INLINE Float4 load_constant(const Float4 *p) {
     const float4 v = __ldg(reinterpret_cast<const float4 *>(p));
     return Float4{v.x, v.y, v.z, v.w};
+}
+
+// Asks for a line of memory that will be read soon.
+RQ_INLINE void prefetch(const void *p) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p)));
 }
 
 // ---- arithmetic with one IEEE rounding

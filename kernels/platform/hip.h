@@ -92,7 +92,9 @@ constexpr int c11_store(Order o) { return o == Order::relaxed ? __ATOMIC_RELAXED
 #define RQ_SCOPE __HIP_MEMORY_SCOPE_AGENT
 
 template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE T atomic_load(const T *p) {
-    return __hip_atomic_load(const_cast<T *>(p), c11_load(O), RQ_SCOPE);
+    if constexpr (S == Scope::block)
+        return __hip_atomic_load(const_cast<T *>(p), c11_load(O), __HIP_MEMORY_SCOPE_WORKGROUP);
+    else return __hip_atomic_load(const_cast<T *>(p), c11_load(O), RQ_SCOPE);
 }
 template <Order O = Order::relaxed, Scope S = Scope::device, class T> RQ_INLINE void atomic_store(T *p, T v) {
     __hip_atomic_store(p, v, c11_store(O), RQ_SCOPE);
@@ -166,6 +168,9 @@ extern __shared__ Quad rq_dynamic_shared[];
 template <class T> RQ_INLINE T *shared_memory() { return reinterpret_cast<T *>(rq_dynamic_shared); }
 
 RQ_INLINE Float4 load_constant(const Float4 *p) { return *p; }
+
+// Asks for a line of memory that will be read soon.
+RQ_INLINE void prefetch(const void *) {}
 
 // ---- arithmetic with one IEEE rounding (the compiler is asked for correctly rounded divide and sqrt)
 RQ_INLINE float reciprocal(float a) { return 1.0f / a; }

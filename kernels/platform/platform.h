@@ -11,7 +11,7 @@
 //   on_chip_cas                                                   in shared memory
 //   plain_load plain_store                                        payload that a queue publishes
 //   fence spin_hint device_ticks device_cycles block_barrier shared_memory
-//   load_constant                                                 from memory that no launch writes
+//   load_constant prefetch                                        from memory that no launch writes; a hint
 //   sqrt_exact reciprocal divide fma                              one IEEE rounding each, on every target
 #pragma once
 
@@ -40,7 +40,7 @@ typedef u64 LaneMask;
 
 // Memory order of an atomic or fence, as in C11. seq_cst is offered by fences alone.
 enum class Order { relaxed, acquire, release, acq_rel, seq_cst };
-// Who must see it: the lanes of this block, or every lane of the device.
+// Who must see it: the lanes of this block (what others wrote is then seen late), or every lane of the device.
 enum class Scope { block, device };
 
 // 16 bytes that a lane moves in one access.

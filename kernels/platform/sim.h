@@ -157,6 +157,9 @@ template <class T> RQ_INLINE T *shared_memory() { return static_cast<T *>(rq_sim
 
 template <class T> RQ_INLINE T load_constant(const T *p) { return *p; }
 
+// Asks for a line of memory that will be read soon.
+RQ_INLINE void prefetch(const void *) {}
+
 // ---- arithmetic with one IEEE rounding
 RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
 RQ_INLINE float reciprocal(float a) { return 1.0f / a; }

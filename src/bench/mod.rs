@@ -2,6 +2,7 @@
 //! number before the result that it times was checked.
 
 pub mod bars;
+pub mod bfs;
 pub mod chart;
 pub mod limits;
 pub mod litmus;

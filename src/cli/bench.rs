@@ -13,6 +13,8 @@ pub enum Command {
     Limits(super::bench_limits::Args),
     /// The paper's study on this device: a report with figures, beside what was published
     Paper(super::bench_paper::Args),
+    /// Frontiers of a breadth-first search against each other: queues, and two baselines
+    Bfs(Box<super::bench_bfs::Args>),
 }
 
 /// Measures and reports.
@@ -22,5 +24,6 @@ pub fn run(command: Command) -> Result<()> {
         Command::Queue(args) => super::bench_queue::run(&args),
         Command::Limits(args) => super::bench_limits::run(&args),
         Command::Paper(args) => super::bench_paper::run(&args),
+        Command::Bfs(args) => super::bench_bfs::run(&args),
     }
 }

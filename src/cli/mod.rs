@@ -1,11 +1,13 @@
 //! The command line: one file a command, and what the commands share.
 
 pub mod bench;
+pub mod bench_bfs;
 pub mod bench_limits;
 pub mod bench_paper;
 pub mod bench_queue;
 pub mod bench_render;
 mod bench_table;
+pub mod bfs;
 pub mod devices;
 pub mod info;
 pub mod kernels;
@@ -50,6 +52,8 @@ enum Command {
     /// Measure engines and queues
     #[command(subcommand)]
     Bench(bench::Command),
+    /// Search a graph breadth first, by the queues or a baseline
+    Bfs(Box<bfs::Args>),
     /// Judge queues by histories: nothing lost, first in first out, linearizable
     Verify(Box<verify::Args>),
     /// Run races that show what the memory orders under the queues are worth on a device
@@ -74,6 +78,7 @@ impl Cli {
             Command::Serve(args) => serve::run(args),
             Command::Info(args) => info::run(&args),
             Command::Bench(command) => bench::run(command),
+            Command::Bfs(args) => bfs::run(&args),
             Command::Verify(args) => verify::run(&args),
             Command::Litmus(args) => litmus::run(&args),
             Command::Profile(command) => profile::run(&command),

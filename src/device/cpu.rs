@@ -24,7 +24,7 @@ extern "C" fn rq_cpu_ticks() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// `give_way` of kernels/bench: another worker may have what this one waits for.
+/// `give_way` of the CPU kernels: another worker may have what this one waits for.
 #[unsafe(no_mangle)]
 extern "C" fn rq_cpu_yield() {
     std::thread::yield_now();
@@ -104,6 +104,11 @@ fn meminfo(key: &str) -> u64 {
     line.split_whitespace().find_map(|w| w.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
+/// Bytes of memory that the host has left; 0 where that cannot be read.
+pub fn free_memory() -> u64 {
+    meminfo("MemAvailable:")
+}
+
 fn physical_memory() -> u64 {
     meminfo("MemTotal:")
 }
@@ -114,7 +119,7 @@ impl Device for CpuDevice {
     }
 
     fn allocate(&self, bytes: u64, what: &str) -> Result<u64> {
-        let free = meminfo("MemAvailable:");
+        let free = free_memory();
         // Linux grants more than there is and kills later: ask first.
         let fits = free == 0 || bytes <= free;
         let address = if fits { self.memory.allocate(bytes, what) } else { None };

@@ -37,6 +37,16 @@ impl QueueKind {
     /// The kinds that the tracer offers as tile queues.
     pub const TILE_QUEUES: [QueueKind; 4] = [Glfq, Gwfq, GwfqYmc, Sfq];
 
+    /// The kinds that can hold the frontier of a search (`BFS_QUEUES` of programs.rs).
+    pub const BFS_QUEUES: [QueueKind; 6] = [Glfq, Gwfq, GwfqYmc, Sfq, SfqWaiting, Bwd];
+
+    /// Reads the name of a kind that can hold a frontier, for the command line.
+    pub fn bfs_queue_parser() -> impl clap::builder::TypedValueParser<Value = QueueKind> {
+        use clap::builder::{PossibleValuesParser, TypedValueParser};
+        PossibleValuesParser::new(Self::BFS_QUEUES.map(QueueKind::name))
+            .map(|name| Self::BFS_QUEUES.into_iter().find(|kind| kind.name() == name).expect("one of these"))
+    }
+
     /// Reads the name of a kind that serves tiles, for the command line.
     pub fn tile_queue_parser() -> impl clap::builder::TypedValueParser<Value = QueueKind> {
         use clap::builder::{PossibleValuesParser, TypedValueParser};
