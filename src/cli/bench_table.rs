@@ -98,7 +98,9 @@ impl Group {
         let demand = instructions(picture);
         let figures = |row: Row| {
             let each_ray = EachRay::of(&row);
-            let of_limit = report.limits.map(|limits| {
+            // What a ray asks of trees is not modelled.
+            let limits = report.limits.filter(|_| picture.meshes.is_empty());
+            let of_limit = limits.map(|limits| {
                 let each = each_ray.unwrap_or_default();
                 let demand =
                     Demand { bytes: each.bytes, instructions: demand, tickets: 0.0, swaps: each.atomics };
