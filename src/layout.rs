@@ -184,6 +184,111 @@ layout! {
         pub reserved: f32,
     }
 
+    /// An inner node of a tree of boxes: the boxes of its two children, and what they are (a reference: see
+    /// kernels/trace/world.h).
+    pub struct BvhNode {
+        /// Smallest coordinates of the first child's box.
+        pub low_a: [f32; 3],
+        /// The first child.
+        pub child_a: u32,
+        /// Largest coordinates of the first child's box.
+        pub high_a: [f32; 3],
+        /// The second child.
+        pub child_b: u32,
+        /// Smallest coordinates of the second child's box.
+        pub low_b: [f32; 3],
+        /// Unused.
+        pub reserved_a: u32,
+        /// Largest coordinates of the second child's box.
+        pub high_b: [f32; 3],
+        /// Unused.
+        pub reserved_b: u32,
+    }
+
+    /// A triangle as rays test it, in its mesh's space. Triangles lie in the order of their tree's leaves.
+    pub struct TriangleTest {
+        /// First corner.
+        pub a: [f32; 3],
+        /// Its number in its mesh, which settles ties and finds its `TriangleCorners`.
+        pub number: u32,
+        /// Second corner.
+        pub b: [f32; 3],
+        /// Index of its surface in its model.
+        pub surface: u32,
+        /// Third corner.
+        pub c: [f32; 3],
+        /// TRIANGLE_ bits of kernels/trace/world.h.
+        pub flags: u32,
+    }
+
+    /// What shading asks of a triangle.
+    pub struct TriangleCorners {
+        /// Its corners in `WorldView::vertices`, where its mesh has any.
+        pub vertices: [u32; 3],
+        /// CORNERS_ bits of kernels/trace/world.h: what the vertices hold.
+        pub flags: u32,
+    }
+
+    /// What shading asks of a corner, in its mesh's space.
+    pub struct MeshVertex {
+        /// Unit normal.
+        pub normal: [f32; 3],
+        /// Texture coordinate across.
+        pub u: f32,
+        /// Unit tangent.
+        pub tangent: [f32; 3],
+        /// Texture coordinate down.
+        pub v: f32,
+    }
+
+    /// A mesh somewhere.
+    pub struct MeshInstance {
+        /// Rows of the affine map from the world's space to the mesh's.
+        pub to_mesh: [f32; 12],
+        /// Rows of the map back.
+        pub to_world: [f32; 12],
+        /// Root of the mesh's tree: a reference.
+        pub root: u32,
+        /// The mesh's first triangle in `WorldView::triangles` and `WorldView::corners`.
+        pub first_triangle: u32,
+        /// Number of its triangles.
+        pub triangles: u32,
+        /// Index of the material of all its triangles; 0xffffffff: each has its own.
+        pub material: u32,
+        /// Index of the model's first surface among the materials.
+        pub first_material: u32,
+        /// TRIANGLE_ bits of all its triangles, where it has one material.
+        pub flags: u32,
+        /// Largest sum of a row's magnitudes in `to_world`, without the translation.
+        pub stretch: f32,
+        /// Largest magnitude of the translation in `to_world`.
+        pub shift: f32,
+    }
+
+    /// What the general kernels know beyond spheres, planes and plain materials.
+    pub struct WorldView {
+        /// Inner nodes of all trees.
+        pub nodes: Ptr<BvhNode>,
+        /// What the leaves of the world's tree hold: ITEM_ numbers of kernels/trace/world.h.
+        pub items: Ptr<u32>,
+        /// Triangles of all meshes.
+        pub triangles: Ptr<TriangleTest>,
+        /// Corners of all triangles, in the order of their numbers.
+        pub corners: Ptr<TriangleCorners>,
+        /// Corners of all meshes.
+        pub vertices: Ptr<MeshVertex>,
+        /// Meshes somewhere.
+        pub instances: Ptr<MeshInstance>,
+        /// Root of the world's tree: a reference.
+        pub root: u32,
+        /// Length of `items`.
+        pub item_count: u32,
+        /// 1: rays test everything, which checks the trees.
+        pub brute_force: u32,
+        /// Unused; keeps the size a multiple of 8.
+        pub reserved: u32,
+    }
+
     /// Everything a ray asks of a scene; travels by value with each launch.
     pub struct SceneView {
         /// Spheres, for wide devices.
@@ -200,6 +305,8 @@ layout! {
         pub materials: Ptr<Material>,
         /// Lights of the whitted integrator.
         pub lights: Ptr<Light>,
+        /// What general scenes have beyond these; null in others.
+        pub world: Ptr<WorldView>,
         /// Number of spheres.
         pub sphere_count: u32,
         /// Length of `planes`.
@@ -238,8 +345,8 @@ layout! {
         pub roulette_depth: u32,
         /// Background radiance straight up.
         pub background_high: [f32; 3],
-        /// 1: the whitted integrator asks whether lights are hidden.
-        pub shadows: u32,
+        /// Unused.
+        pub reserved: u32,
         /// Ambient irradiance term of the whitted integrator.
         pub ambient: [f32; 3],
         /// Fixed-point units per unit of radiance: a power of two.

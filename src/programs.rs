@@ -13,7 +13,7 @@ pub struct Axis {
 }
 
 /// How light is carried: kernels/trace/integrator.h.
-pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "shadowed", "path"] };
+pub const INTEGRATOR: Axis = Axis { name: "INTEGRATOR", values: &["whitted", "shadowed", "path", "general"] };
 /// The tile queue: one header a value under kernels/queue, see select.h.
 pub const QUEUE: Axis = Axis { name: "QUEUE", values: &["glfq", "gwfq", "gwfq_ymc", "sfq"] };
 /// Every queue, for programs that measure or judge them.

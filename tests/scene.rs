@@ -88,7 +88,7 @@ fn e07_a_mesh_that_exists_is_refused_clearly() {
         "camera = { from = [0, 0, 3], at = [0, 0, 0] }\nobjects = [{ type = \"mesh\", file = \"a.obj\" }]\n";
     std::fs::write(&scene, text).expect("writable");
     let text = refusal(Scene::load(&scene));
-    assert!(text.contains(":2:14: objects[0].type: meshes cannot be rendered yet"), "{text}");
+    assert!(text.contains(":2:30: objects[0].file: ") && text.contains("a.obj"), "{text}");
 }
 
 #[test]

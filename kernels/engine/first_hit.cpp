@@ -5,11 +5,12 @@
 namespace rq {
 
 template <class S> RQ_INLINE FirstHit first_hit_of(const S &scene, const Path &path) {
-    const Hit hit = nearest_hit(scene, path.origin, path.direction, far_away);
+    const auto hit = nearest_hit(scene, path.origin, path.direction, far_away);
     if (hit.primitive == nothing_hit) return FirstHit{{}, as_float(0x7f800000u), {}, 0};
-    const Surface s = surface_at(scene, path.origin, path.direction, hit);
+    const auto s = surface_at(scene, path.origin, path.direction, hit);
     const Material m = scene.material(s.material);
-    return FirstHit{{m.albedo[0], m.albedo[1], m.albedo[2]}, hit.t, {s.normal.x, s.normal.y, s.normal.z}, hit.primitive + 1};
+    return FirstHit{{m.albedo[0], m.albedo[1], m.albedo[2]}, hit.t, {s.normal.x, s.normal.y, s.normal.z},
+                    object_number(scene, hit)};
 }
 
 RQ_KERNEL_BOUNDS(first_hit, FirstHitParams, 256, RQ_TRACE_BLOCKS) {

@@ -3,13 +3,13 @@
 // Two integrators, chosen when the kernel is compiled:
 //   whitted   direct light at each hit and one mirror ray on; `shadowed` is whitted with shadow rays
 //   path      Monte Carlo: diffuse, metal with fuzz, dielectric, emission, sky; point and directional lights
-//             are asked for with shadow rays at diffuse hits
+//             are asked for with shadow rays at diffuse hits. `general` is path over scenes with meshes
 #pragma once
 #include "trace/material.h"
 
 // Blocks of 256 lanes that a tracing kernel shall fit on a multiprocessor: what its registers are capped for.
 // Measured on an H200: fewer spill less, more hide more.
-#if RQ_INTEGRATOR_PATH
+#if RQ_INTEGRATOR_PATH || RQ_INTEGRATOR_GENERAL
 #define RQ_TRACE_BLOCKS 2
 #else
 #define RQ_TRACE_BLOCKS 4
@@ -18,7 +18,8 @@
 namespace rq {
 
 // Sends the path on from surface `s`, on the side of `n`, if it may have another hit.
-RQ_INLINE bool continue_path(const SceneView &scene, Path &path, const Surface &s, Vec3 n, Vec3 direction) {
+template <class Face>
+RQ_INLINE bool continue_path(const SceneView &scene, Path &path, const Face &s, Vec3 n, Vec3 direction) {
     path.origin = offset_point(scene, s, n);
     path.direction = direction;
     path.info++;
@@ -92,6 +93,11 @@ RQ_INLINE bool path_bounce(const S &scene, Path &path, u32 pixel, const Surface 
     return survives_roulette(scene.view, path, r.d) && continue_path(scene.view, path, s, side, direction);
 }
 
+#if RQ_INTEGRATOR_GENERAL
+}  // namespace rq
+#include "trace/general.h"
+#else
+
 // Traces the path's ray and shades what it meets. Returns whether the path goes on.
 template <class S> RQ_INLINE bool step(const S &scene, Path &path, [[maybe_unused]] u32 pixel, RayTally &tally) {
     tally.traced++;
@@ -113,3 +119,4 @@ template <class S> RQ_INLINE bool step(const S &scene, Path &path, [[maybe_unuse
 }
 
 }  // namespace rq
+#endif

@@ -102,6 +102,9 @@ template <class S> RQ_INLINE Hit nearest_hit(const S &scene, Vec3 o, Vec3 d, flo
     return hit;
 }
 
+// The number of the object that was hit, from 1.
+template <class S> RQ_INLINE u32 object_number(const S &, Hit hit) { return hit.primitive + 1; }
+
 // What shading needs of a hit: the point, the normal on the ray's side, and which way the ray went through.
 struct Surface {
     Vec3 point, normal;

@@ -5,7 +5,8 @@
 
 namespace rq {
 
-constexpr u32 material_lambert = 0, material_metal = 1, material_dielectric = 2, material_reflective = 3;
+constexpr u32 material_lambert = 0, material_metal = 1, material_dielectric = 2, material_reflective = 3,
+              material_surface = 4;  // of a model; in general scenes alone
 constexpr u32 light_directional = 0;
 
 // Whether light at `item` is hidden from the surface. `direction` is unit, `distance` how far the light is.
@@ -15,8 +16,8 @@ template <class S> RQ_INLINE bool is_hidden(const S &scene, Vec3 from, Vec3 dire
 
 // Irradiance from the scene's lights on a surface, over pi. With `Shadows` each light that faces the surface
 // is asked for with a ray.
-template <bool Shadows, class S>
-RQ_INLINE Vec3 direct_light(const S &scene, const Surface &s, RayTally &tally) {
+template <bool Shadows, class S, class Face>
+RQ_INLINE Vec3 direct_light(const S &scene, const Face &s, RayTally &tally) {
     Vec3 sum = vec(0.0f, 0.0f, 0.0f);
     RQ_NO_UNROLL
     for (u32 i = 0; i < scene.view.light_count; ++i) {

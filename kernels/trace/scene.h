@@ -30,7 +30,7 @@ struct DeviceScene {
     }
 };
 
-#if !RQ_TARGET_CPU
+#if !RQ_TARGET_CPU && !RQ_INTEGRATOR_GENERAL
 // The copy is laid out as spheres, planes, materials, lights, then shades and plane materials; Target in
 // src/engine/target.rs knows how much room that takes.
 struct ChipScene {
@@ -79,7 +79,8 @@ struct ChipScene {
 };
 #endif
 
-// Calls `body` with the scene, from wherever the host decided that it is to be read.
+#if !RQ_INTEGRATOR_GENERAL
+// Calls `body` with the scene, from wherever the host decided that it is to be read. (General scenes: general.h.)
 template <class Body> RQ_INLINE void with_scene(const SceneView &view, Body body) {
 #if !RQ_TARGET_CPU
     if (view.on_chip != 0) {
@@ -89,5 +90,6 @@ template <class Body> RQ_INLINE void with_scene(const SceneView &view, Body body
 #endif
     body(DeviceScene{view});
 }
+#endif
 
 }  // namespace rq

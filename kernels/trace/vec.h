@@ -16,6 +16,9 @@ RQ_INLINE Vec3 operator-(Vec3 a) { return Vec3{-a.x, -a.y, -a.z}; }
 RQ_INLINE Vec3 operator*(Vec3 a, Vec3 b) { return Vec3{a.x * b.x, a.y * b.y, a.z * b.z}; }
 RQ_INLINE Vec3 operator*(Vec3 a, float s) { return Vec3{a.x * s, a.y * s, a.z * s}; }
 RQ_INLINE float dot(Vec3 a, Vec3 b) { return fma(a.x, b.x, fma(a.y, b.y, a.z * b.z)); }
+RQ_INLINE Vec3 cross(Vec3 a, Vec3 b) {
+    return Vec3{fma(a.y, b.z, -(a.z * b.y)), fma(a.z, b.x, -(a.x * b.z)), fma(a.x, b.y, -(a.y * b.x))};
+}
 // a * s + b
 RQ_INLINE Vec3 mad(Vec3 a, float s, Vec3 b) { return Vec3{fma(a.x, s, b.x), fma(a.y, s, b.y), fma(a.z, s, b.z)}; }
 RQ_INLINE Vec3 mad(Vec3 a, Vec3 s, Vec3 b) {

@@ -12,6 +12,7 @@ mod pace;
 mod ray_count;
 mod target;
 mod tile_queue;
+mod world;
 
 pub use counters::Counts;
 pub use target::Target;

@@ -1,10 +1,11 @@
 //! What every engine works on: a scene and a film in a device's memory.
 
 use super::counters::Counters;
+use super::world::WorldBuffers;
 use crate::device::{Buffer, Device};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::film::Film;
-use crate::layout::{FilmView, Light, Material, Plane, SceneView, SphereBatch, SphereShade, SphereTest};
+use crate::layout::{FilmView, Light, Material, Plane, Ptr, SceneView, SphereBatch, SphereShade, SphereTest};
 use crate::scene::flatten::{self, Arrays};
 use crate::scene::{Camera, Integrator, Scene};
 use std::sync::Arc;
@@ -42,11 +43,13 @@ pub struct Target {
     _plane_materials: Buffer<u32>,
     _materials: Buffer<Material>,
     _lights: Buffer<Light>,
+    _world: Option<WorldBuffers>,
 }
 
 impl Target {
     /// Uploads `scene` and makes an empty film for it.
     pub fn new(device: &Arc<dyn Device>, scene: &Scene) -> Result<Target> {
+        let integrator = kernel_integrator(scene)?;
         let flat = Arrays::new(scene);
         // The kernels add the seed to small numbers: spread it over all bits first.
         let seed = spread(scene.image.seed);
@@ -57,8 +60,13 @@ impl Target {
         let plane_materials = Buffer::from_slice(device, &flat.plane_materials, "planes")?;
         let materials = Buffer::from_slice(device, &flat.materials, "materials")?;
         let lights = Buffer::from_slice(device, &flat.lights, "lights")?;
+        let world = match integrator {
+            GENERAL => Some(WorldBuffers::new(device, scene)?),
+            _ => None,
+        };
         let on_chip = chip_bytes(&flat);
-        let on_chip = if device.is_wide() && on_chip <= MOST_ON_CHIP { on_chip } else { 0 };
+        let on_chip = device.is_wide() && world.is_none() && on_chip <= MOST_ON_CHIP;
+        let on_chip = if on_chip { chip_bytes(&flat) } else { 0 };
         let pixels = scene.image.width as usize * scene.image.height as usize;
         let sums = Buffer::new(device, 3 * pixels, "the film")?;
         let counts = Buffer::zeroed(device, pixels, "the film")?;
@@ -72,6 +80,7 @@ impl Target {
                 plane_materials: plane_materials.ptr(),
                 materials: materials.ptr(),
                 lights: lights.ptr(),
+                world: world.as_ref().map_or(Ptr::null(), WorldBuffers::ptr),
                 seed_low: seed as u32,
                 seed_high: (seed >> 32) as u32,
                 on_chip: u32::from(on_chip > 0),
@@ -81,7 +90,7 @@ impl Target {
             film: FilmView { sums: sums.ptr(), counts: counts.ptr(), pixels: pixels as u64 },
             counters: Counters::new(device)?,
             samples: scene.image.spp,
-            integrator: kernel_integrator(scene),
+            integrator,
             shared: on_chip as u32,
             sums,
             counts,
@@ -92,6 +101,7 @@ impl Target {
             _plane_materials: plane_materials,
             _materials: materials,
             _lights: lights,
+            _world: world,
         })
     }
 
@@ -140,12 +150,19 @@ fn chip_bytes(flat: &Arrays) -> usize {
         + size_of_val(&*flat.plane_materials)
 }
 
+/// The variant of the kernels for general scenes.
+const GENERAL: &str = "general";
+
 /// Which variant of the kernels traces the scene.
-fn kernel_integrator(scene: &Scene) -> &'static str {
+fn kernel_integrator(scene: &Scene) -> Result<&'static str> {
     match scene.integrator {
-        Integrator::Whitted if scene.shadows => "shadowed",
-        Integrator::Whitted => "whitted",
-        Integrator::Path => "path",
+        Integrator::Whitted if scene.is_general() => {
+            Err(Error::Input("render.integrator: \"whitted\" cannot trace meshes; use \"path\"".into()))
+        }
+        Integrator::Whitted if scene.shadows => Ok("shadowed"),
+        Integrator::Whitted => Ok("whitted"),
+        Integrator::Path if scene.is_general() => Ok(GENERAL),
+        Integrator::Path => Ok("path"),
     }
 }
 

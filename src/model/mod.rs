@@ -4,7 +4,11 @@
 //! a number that is not finite. Colours are linear; angles are radians; texture coordinates have (0, 0) at the first
 //! texel of the first row, as glTF has them.
 
+pub mod generate;
+
+use crate::error::{Error, Result};
 use glam::{Affine3A, Vec2, Vec3, Vec4};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Triangles that share vertices.
@@ -195,4 +199,12 @@ pub struct Model {
     pub degenerate: u64,
     /// What the file asks for and does not get, one line each.
     pub warnings: Vec<String>,
+}
+
+/// Reads the OBJ or glTF file at `path`.
+///
+/// # Errors
+/// [`Error::Input`]: there are no readers of these formats yet.
+pub fn load(path: &Path) -> Result<Model> {
+    Err(Error::Input(format!("{}: mesh files cannot be read yet; use a generator", path.display())))
 }

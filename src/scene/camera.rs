@@ -89,6 +89,22 @@ fn half_tangent(degrees: f64) -> f64 {
     }
 }
 
+/// Cosine and sine of an angle, from IEEE operations alone; multiples of 90 degrees give exact numbers.
+pub fn cosine_and_sine(degrees: f64) -> (f64, f64) {
+    let turns = degrees / 360.0;
+    let rest = (turns - turns.floor()) * 360.0;
+    let (rest, sign) = if rest > 180.0 { (360.0 - rest, -1.0) } else { (rest, 1.0) };
+    match rest {
+        0.0 => (1.0, 0.0),
+        180.0 => (-1.0, 0.0),
+        _ => {
+            let t = half_tangent(rest);
+            let scale = 1.0 / (1.0 + t * t);
+            ((1.0 - t * t) * scale, sign * 2.0 * t * scale)
+        }
+    }
+}
+
 /// tan(x) for 0 <= x <= pi/4 by Taylor's series of sine and cosine; what they leave out is below 2^-60.
 fn tangent(x: f64) -> f64 {
     // Both are 1 - x²/a(1 - x²/b(1 - ...)), with a, b, ... the products of neighbouring whole numbers.
@@ -113,6 +129,20 @@ mod tests {
             assert!((half_tangent(degrees) / exact - 1.0).abs() < places, "{degrees}");
         }
         assert_eq!(half_tangent(90.0), 1.0);
+    }
+
+    #[test]
+    fn cosines_and_sines_are_right() {
+        for tenth in -7200..7200 {
+            let degrees = f64::from(tenth) / 10.0;
+            let (cosine, sine) = cosine_and_sine(degrees);
+            let exact = degrees.to_radians();
+            assert!((cosine - exact.cos()).abs() < 1e-14 && (sine - exact.sin()).abs() < 1e-14, "{degrees}");
+        }
+        assert_eq!(
+            [0.0, 90.0, 180.0, -90.0].map(cosine_and_sine),
+            [(1., 0.), (0., 1.), (-1., 0.), (0., -1.)]
+        );
     }
 
     #[test]

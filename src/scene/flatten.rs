@@ -1,8 +1,9 @@
 //! A scene as devices see it: the arrays of [`crate::layout`] and the scalars of [`SceneView`].
 
-use super::{Integrator, Light, Material, Scene};
+use super::{Light, Material, Scene};
 use crate::layout;
 use crate::layout::{SceneView, SphereBatch, SphereShade, SphereTest};
+use glam::Vec3;
 
 /// [`layout::Material::kind`] of a Lambert surface. The kernels' header has the same numbers.
 pub const MATERIAL_LAMBERT: u32 = 0;
@@ -12,6 +13,8 @@ pub const MATERIAL_METAL: u32 = 1;
 pub const MATERIAL_DIELECTRIC: u32 = 2;
 /// A partial mirror; the parameter is its reflectivity.
 pub const MATERIAL_REFLECTIVE: u32 = 3;
+/// A surface of a model, in general scenes alone.
+pub const MATERIAL_SURFACE: u32 = 4;
 
 /// [`layout::Light::kind`] of a directional light.
 pub const LIGHT_DIRECTIONAL: u32 = 0;
@@ -92,15 +95,17 @@ fn reach(sphere: &super::Sphere) -> f32 {
 }
 
 fn material(material: &Material) -> layout::Material {
-    let (kind, albedo, emission, parameter) = match *material {
-        Material::Lambert { albedo, emission } => (MATERIAL_LAMBERT, albedo.into(), emission.into(), 0.0),
-        Material::Metal { albedo, fuzz } => (MATERIAL_METAL, albedo.into(), [0.0; 3], fuzz),
-        Material::Dielectric { ior } => (MATERIAL_DIELECTRIC, [1.0; 3], [0.0; 3], ior),
+    let (kind, albedo, emission, parameter) = match material {
+        Material::Lambert { albedo, emission } => (MATERIAL_LAMBERT, *albedo, *emission, 0.0),
+        Material::Metal { albedo, fuzz } => (MATERIAL_METAL, *albedo, Vec3::ZERO, *fuzz),
+        Material::Dielectric { ior } => (MATERIAL_DIELECTRIC, Vec3::ONE, Vec3::ZERO, *ior),
         Material::Reflective { albedo, reflectivity } => {
-            (MATERIAL_REFLECTIVE, albedo.into(), [0.0; 3], reflectivity)
+            (MATERIAL_REFLECTIVE, *albedo, Vec3::ZERO, *reflectivity)
         }
+        Material::Surface(s) if s.glass => (MATERIAL_DIELECTRIC, Vec3::ONE, Vec3::ZERO, s.ior),
+        Material::Surface(s) => (MATERIAL_SURFACE, s.base_color, s.emission, 0.0),
     };
-    layout::Material { albedo, kind, emission, parameter }
+    layout::Material { albedo: albedo.into(), kind, emission: emission.into(), parameter }
 }
 
 fn light(light: &Light) -> layout::Light {
@@ -136,7 +141,6 @@ pub fn view(scene: &Scene) -> SceneView {
         background_low: scene.background.down.into(),
         roulette_depth: scene.roulette_depth.unwrap_or(ROULETTE_NEVER),
         background_high: scene.background.up.into(),
-        shadows: u32::from(scene.shadows && scene.integrator == Integrator::Whitted),
         ambient: scene.ambient.into(),
         film_scale: film.scale,
         film_limit: film.limit,

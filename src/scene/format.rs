@@ -2,8 +2,8 @@
 //! be there, the defaults and the ranges are the business of `validate`.
 
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -124,7 +124,51 @@ pub struct ObjectEntry {
     pub normal: Option<Triple>,
     pub offset: Option<Real>,
     pub file: Option<String>,
+    pub generator: Option<Table<GeneratorTable>>,
     pub specular: Option<bool>,
+    pub translate: Option<Triple>,
+    pub rotate_deg: Option<Triple>,
+    pub scale: Option<Scale>,
+}
+
+/// A mesh that is computed, of any kind: the keys of all of them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GeneratorTable {
+    pub kind: Option<String>,
+    pub subdivisions: Option<Whole>,
+    pub amplitude: Option<Real>,
+    pub frequency: Option<Real>,
+    pub seed: Option<Whole>,
+}
+
+/// One factor, or one along each axis.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale(pub Triple);
+
+impl<'de> Deserialize<'de> for Scale {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ScaleVisitor;
+        impl<'de> Visitor<'de> for ScaleVisitor {
+            type Value = Scale;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number or a list of three")
+            }
+            fn visit_i64<E>(self, value: i64) -> Result<Scale, E> {
+                Ok(Scale([Real(value as f64); 3]))
+            }
+            fn visit_u64<E>(self, value: u64) -> Result<Scale, E> {
+                Ok(Scale([Real(value as f64); 3]))
+            }
+            fn visit_f64<E>(self, value: f64) -> Result<Scale, E> {
+                Ok(Scale([Real(value); 3]))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Scale, A::Error> {
+                Triple::deserialize(SeqAccessDeserializer::new(list)).map(Scale)
+            }
+        }
+        deserializer.deserialize_any(ScaleVisitor)
+    }
 }
 
 /// Something written as a table. (A derived structure alone would take a list of its values too.)

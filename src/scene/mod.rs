@@ -12,16 +12,20 @@ mod fault;
 pub mod flatten;
 mod format;
 mod locate;
+mod mesh;
 mod source;
 mod validate;
 
 pub use camera::Camera;
 pub use source::MAX_FILE_BYTES;
 
+use crate::accel::Shape;
 use crate::error::{Error, Result};
-use glam::Vec3;
+use crate::model;
+use glam::{Affine3A, Vec3};
 use std::ops::RangeInclusive;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Pixels along one side of the image.
 pub const SIDES: RangeInclusive<u32> = 1..=65536;
@@ -131,7 +135,7 @@ pub enum Light {
 }
 
 /// What a surface does with light. Albedos are 0..=1 a channel.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Material {
     /// Scatters evenly, and may glow.
     Lambert {
@@ -159,6 +163,8 @@ pub enum Material {
         /// Part of that which is mirrored, 0..=1.
         reflectivity: f32,
     },
+    /// As a model's file has it; its textures are [`Scene::images`].
+    Surface(Box<model::Surface>),
 }
 
 /// A ball.
@@ -181,6 +187,19 @@ pub struct Plane {
     pub offset: f32,
     /// Index into [`Scene::materials`].
     pub material: u32,
+}
+
+/// A mesh somewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instance {
+    /// Index into [`Scene::meshes`].
+    pub mesh: u32,
+    /// From the mesh's space to the world's; invertible.
+    pub transform: Affine3A,
+    /// Index into [`Scene::materials`] for all its triangles; `None`: each has its own.
+    pub material: Option<u32>,
+    /// Where in [`Scene::materials`] the surfaces of the mesh's model start.
+    pub first_material: u32,
 }
 
 /// A checked scene: every number is finite and within its limits, every index points at something.
@@ -212,6 +231,18 @@ pub struct Scene {
     pub spheres: Vec<Sphere>,
     /// Planes.
     pub planes: Vec<Plane>,
+    /// Meshes that instances share, and their trees.
+    pub meshes: Vec<Arc<Shape>>,
+    /// Where they are.
+    pub instances: Vec<Instance>,
+    /// What surfaces wear.
+    pub images: Vec<Arc<model::Image>>,
+    /// Lights of models.
+    pub lamps: Vec<model::Lamp>,
+    /// Files that the scene was read from beside its own.
+    pub files: Vec<PathBuf>,
+    /// What files ask for and do not get, one line each.
+    pub warnings: Vec<String>,
 }
 
 /// What the command line may change in a scene.
@@ -275,11 +306,18 @@ impl Scene {
         Ok(self)
     }
 
+    /// Whether the scene needs the kernels for general scenes: it has meshes, or what comes with them.
+    pub fn is_general(&self) -> bool {
+        let of_models = self.materials.iter().any(|m| matches!(m, Material::Surface(_)));
+        of_models || !self.instances.is_empty() || !self.lamps.is_empty()
+    }
+
     /// The most radiance that one contribution to the film can carry: path weights never exceed 1, so it is the
     /// brightest of what is seen at a path's end and of what a hit adds by itself.
     pub fn largest_contribution(&self) -> f32 {
         let emission = self.materials.iter().map(|material| match material {
             Material::Lambert { emission, .. } => emission.max_element(),
+            Material::Surface(surface) => surface.emission.max_element(),
             _ => 0.0,
         });
         let emission = emission.fold(0.0, f32::max);

@@ -3,6 +3,7 @@
 use super::camera::{Camera, Orientation, unit};
 use super::fault::{Checked, Fault, Within, nearest};
 use super::format::*;
+use super::mesh::Models;
 use super::{
     Background, DEPTHS, Image, Integrator, Light, MAX_LIGHTS, MAX_MATERIALS, MAX_PLANES, MAX_SPHERES,
     Material, Plane, SAMPLES, SIDES, Scene, Sphere,
@@ -30,8 +31,9 @@ pub fn scene(file: SceneFile, folder: &Path) -> Checked<Scene> {
     let Table(render) = file.render.unwrap_or_default();
     let Table(film) = file.film.unwrap_or_default();
     let (materials, names) = materials(file.materials).within("materials")?;
-    let (spheres, planes) = objects(file.objects, &names, folder).within("objects")?;
-    Ok(Scene {
+    let mut models = Models::new(folder, materials);
+    let (spheres, planes) = objects(file.objects, &names, &mut models).within("objects")?;
+    let scene = Scene {
         image: image(file.image.unwrap_or_default().0).within("image")?,
         camera: need(file.camera, "camera").and_then(|Table(table)| camera(table).within("camera"))?,
         background: background(file.background.unwrap_or_default().0).within("background")?,
@@ -42,10 +44,21 @@ pub fn scene(file: SceneFile, folder: &Path) -> Checked<Scene> {
         max_radiance: optional(film.max_radiance, FILM_RADIANCES).within("max_radiance").within("film")?,
         ambient: triple(file.ambient.unwrap_or([Real(0.0); 3]), RADIANCES).within("ambient")?,
         lights: lights(file.lights).within("lights")?,
-        materials,
+        materials: models.materials,
         spheres,
         planes,
-    })
+        meshes: models.meshes,
+        instances: models.instances,
+        images: models.images,
+        lamps: models.lamps,
+        files: models.files,
+        warnings: models.warnings,
+    };
+    if scene.is_general() && scene.integrator == Integrator::Whitted {
+        let message = "\"whitted\" cannot trace meshes; use integrator = \"path\"";
+        return Err(Fault::new(message)).within("integrator").within("render");
+    }
+    Ok(scene)
 }
 
 fn image(table: ImageTable) -> Checked<Image> {
@@ -193,12 +206,12 @@ fn material(mut entry: MaterialEntry) -> Checked<Material> {
     Ok(material)
 }
 
-type Names = HashMap<String, u32>;
+pub type Names = HashMap<String, u32>;
 
 fn objects(
     entries: Vec<Table<ObjectEntry>>,
     names: &Names,
-    folder: &Path,
+    models: &mut Models,
 ) -> Checked<(Vec<Sphere>, Vec<Plane>)> {
     let (mut spheres, mut planes) = (vec![], vec![]);
     for (i, Table(mut entry)) in entries.into_iter().enumerate() {
@@ -206,7 +219,7 @@ fn objects(
         match kind.as_str() {
             "sphere" => spheres.push(sphere(&mut entry, names).within(i)?),
             "plane" => planes.push(plane(&mut entry, names).within(i)?),
-            "mesh" => return mesh(entry, folder).within(i),
+            "mesh" => models.add(&mut entry, names).within(i)?,
             _ => return Err(unknown(&kind, &["sphere", "plane", "mesh"])).within("type").within(i),
         }
         let left = [
@@ -214,8 +227,13 @@ fn objects(
             ("radius", entry.radius.is_some()),
             ("normal", entry.normal.is_some()),
             ("offset", entry.offset.is_some()),
+            ("material", entry.material.is_some()),
             ("file", entry.file.is_some()),
+            ("generator", entry.generator.is_some()),
             ("specular", entry.specular.is_some()),
+            ("translate", entry.translate.is_some()),
+            ("rotate_deg", entry.rotate_deg.is_some()),
+            ("scale", entry.scale.is_some()),
         ];
         no_other_keys(&kind, &left).within(i)?;
         at_most(MAX_SPHERES, spheres.len(), "spheres")?;
@@ -246,14 +264,7 @@ fn plane(entry: &mut ObjectEntry, names: &Names) -> Checked<Plane> {
     })
 }
 
-fn mesh<T>(entry: ObjectEntry, folder: &Path) -> Checked<T> {
-    let file = folder.join(need(entry.file, "file")?);
-    let open = std::fs::File::open(&file);
-    open.map_err(|e| Fault::new(format!("cannot read the mesh {}: {e}", file.display()))).within("file")?;
-    Err(Fault::new("meshes cannot be rendered yet; use spheres and planes")).within("type")
-}
-
-fn material_index(entry: &mut ObjectEntry, names: &Names) -> Checked<u32> {
+pub fn material_index(entry: &mut ObjectEntry, names: &Names) -> Checked<u32> {
     let name = need(entry.material.take(), "material")?;
     let index = names.get(&name).copied();
     let fault = || {
@@ -264,16 +275,16 @@ fn material_index(entry: &mut ObjectEntry, names: &Names) -> Checked<u32> {
 }
 
 /// The value of a key that must be there.
-fn need<T>(value: Option<T>, key: &str) -> Checked<T> {
+pub fn need<T>(value: Option<T>, key: &str) -> Checked<T> {
     value.ok_or_else(|| Fault::new(format!("the key `{key}` is missing")))
 }
 
-fn unknown(word: &str, known: &[&str]) -> Fault {
+pub fn unknown(word: &str, known: &[&str]) -> Fault {
     Fault::new(format!("{word:?} is unknown; allowed: {}", known.join(", ")))
 }
 
 /// Refuses keys of other types: (key, whether it is there and was not used).
-fn no_other_keys(kind: &str, left: &[(&str, bool)]) -> Checked<()> {
+pub fn no_other_keys(kind: &str, left: &[(&str, bool)]) -> Checked<()> {
     match left.iter().find(|(_, is_there)| *is_there) {
         Some((key, _)) => {
             Err(Fault::new(format!("has no meaning for type {kind:?}; leave it out"))).within(*key)
@@ -282,14 +293,14 @@ fn no_other_keys(kind: &str, left: &[(&str, bool)]) -> Checked<()> {
     }
 }
 
-fn at_most(most: usize, count: usize, what: &str) -> Checked<()> {
+pub fn at_most(most: usize, count: usize, what: &str) -> Checked<()> {
     if count <= most {
         return Ok(());
     }
     Err(Fault::new(format!("too many {what}; allowed: at most {most}")))
 }
 
-fn in_range_whole<T: TryFrom<i128> + Into<i128> + Copy>(
+pub fn in_range_whole<T: TryFrom<i128> + Into<i128> + Copy>(
     value: Whole,
     allowed: RangeInclusive<T>,
 ) -> Checked<T> {
@@ -307,15 +318,15 @@ fn in_range_f64(Real(value): Real, allowed: &RangeInclusive<f64>) -> Checked<f64
     Err(Fault::new(format!("{} is out of range; allowed: {least} to {most}", shown(value))))
 }
 
-fn in_range(value: Real, allowed: RangeInclusive<f64>) -> Checked<f32> {
+pub fn in_range(value: Real, allowed: RangeInclusive<f64>) -> Checked<f32> {
     in_range_f64(value, &allowed).map(|value| value as f32)
 }
 
-fn optional(value: Option<Real>, allowed: RangeInclusive<f64>) -> Checked<Option<f32>> {
+pub fn optional(value: Option<Real>, allowed: RangeInclusive<f64>) -> Checked<Option<f32>> {
     value.map(|value| in_range(value, allowed)).transpose()
 }
 
-fn triple_f64(values: Triple, allowed: RangeInclusive<f64>) -> Checked<DVec3> {
+pub fn triple_f64(values: Triple, allowed: RangeInclusive<f64>) -> Checked<DVec3> {
     for (i, value) in values.into_iter().enumerate() {
         in_range_f64(value, &allowed).within(i)?;
     }
