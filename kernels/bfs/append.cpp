@@ -8,6 +8,7 @@ namespace rq {
 // Rows keep the place that they were put in at: a level is a stretch of the array.
 struct ArrayFrontier {
     static constexpr Order order = Order::acq_rel;
+    static constexpr bool any_order = false;
     RQ_INLINE ArrayFrontier of_this_lane(const BfsParams &) { return ArrayFrontier{}; }
     RQ_INLINE void arrive() { acquire_payload(); }
 

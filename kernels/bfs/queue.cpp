@@ -9,6 +9,7 @@ struct QueueFrontier {
 
     // Queues order what goes through them by themselves.
     static constexpr Order order = ticket_rmw;
+    static constexpr bool any_order = true;
     RQ_INLINE QueueFrontier of_this_lane(const BfsParams &p) {
         return QueueFrontier{TheQueue::lane(p.space, global_thread())};
     }

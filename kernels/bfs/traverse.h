@@ -15,13 +15,15 @@
 //   - a claim is for rows that are certainly in the queue: nobody probes for empty.
 //
 // A claim is a number, not a queue's ticket. When a launch ends, at its time limit or at a level that the host asked
-// for, claims that were not served are forgotten, and the next launch begins at the rows that are done.
+// for, claims that were not served are forgotten, and the next launch begins at the number of rows that are done.
 //
 // A frontier type F has
 //   F::of_this_lane(p)                  what a lane keeps
 //   take(p, level, want, place, row)    a row of the level for each lane that wants one; false: it did not come
 //   put(p, level, want, row)            rows for the next level; says whether this lane's was taken
 //   F::order                            of the words below: what makes the rows put in visible to who takes them
+//   F::any_order                        whether any claim will do for any row. If not, forgotten claims would be holes:
+//                                       then a launch ends with a level only
 #pragma once
 #include "queue/order.h"
 #include "queue/queue.h"
@@ -196,7 +198,7 @@ template <class F> struct Traversal {
     }
 
     // Adds what was done to the common count; who completes the level opens the next one.
-    RQ_METHOD void report(u32 end) {
+    RQ_METHOD void report(u32 end, u64 limit) {
         unstash(1);
         if (done == 0) return;
         u64 now = 0;
@@ -206,10 +208,10 @@ template <class F> struct Traversal {
         now = wave_broadcast(now, 0);
         wave_sync();
         done = put = 0;
-        if ((u32)(now >> 32) == end) open_level(end, (u32)now);
+        if ((u32)(now >> 32) == end) open_level(end, (u32)now, !F::any_order && is_past(limit));
     }
-    RQ_METHOD void open_level(u32 end, u32 next_end) {
-        const bool over = next_end == end || level >= p.last_level || next_end - end > p.most_rows;
+    RQ_METHOD void open_level(u32 end, u32 next_end, bool late) {
+        const bool over = late || next_end == end || level >= p.last_level || next_end - end > p.most_rows;
         const u64 word = pack_state(State{next_end, level + 1, over});
         for (u32 copy = wave_lane(); copy < state_copies; copy += wave_size())
             atomic_store<F::order>(control(p, state_word + copy), word);
@@ -231,7 +233,7 @@ template <class F> RQ_INLINE State await_row(const BfsParams &p, u32 first, u64 
         State s = unpack_state(wave_broadcast(seen, 0));
         wave_sync();
         if (s.over || s.end > first) return s;
-        if (poll % polls_unseen == 0 && is_past(limit)) {
+        if (F::any_order && poll % polls_unseen == 0 && is_past(limit)) {
             s.over = true;
             return s;
         }
@@ -261,7 +263,7 @@ template <class F> RQ_INLINE void traverse(const BfsParams &p) {
         // As long as the level may have more than the others hold, the wave claims first and reports later.
         for (bool goes_on = true; goes_on;) {
             const u32 n = min_of(count, s.end - first);
-            leaves = !t.work(first, n) || is_past(limit);
+            leaves = !t.work(first, n) || (F::any_order && is_past(limit));
             first += n;
             count -= n;
             goes_on = !leaves && count == 0 && s.end - first > reach && s.end > first;
@@ -272,7 +274,7 @@ template <class F> RQ_INLINE void traverse(const BfsParams &p) {
                 goes_on = s.end > first;
             }
         }
-        t.report(s.end);
+        t.report(s.end, limit);
         if (!leaves && count == 0) {
             count = p.least_bite;
             first = claim(p, count);
