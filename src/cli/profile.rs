@@ -1,8 +1,8 @@
 //! `rayq profile ...`: costs for each successful operation.
 
 use super::progress::Status;
-use super::render::parse_tile;
 use super::report::Origin;
+use super::work::parse_tile;
 use crate::bench::plot::{Plot, Series};
 use crate::bench::queue::Workload;
 use crate::bench::render::every_engine;

@@ -78,12 +78,18 @@ fn section_text(section: &Section) -> String {
     for note in &section.notes {
         let _ = writeln!(text, "<p>{}</p>", escape(note));
     }
+    let commands = match section.commands.is_empty() {
+        true => "</p>".to_owned(),
+        false => format!(
+            "; measured in {:.0} s, as by</p>\n<pre>{}</pre>",
+            section.seconds,
+            escape(&section.commands.join("\n"))
+        ),
+    };
     let _ = writeln!(
         text,
-        "<p>Data: <a href=\"data/{id}.csv\">data/{id}.csv</a>, <a href=\"data/{id}.json\">data/{id}.json</a>; measured in \
-         {:.0} s, as by</p>\n<pre>{}</pre>\n</section>",
-        section.seconds,
-        escape(&section.commands.join("\n"))
+        "<p>Data: <a href=\"data/{id}.csv\">data/{id}.csv</a>, <a href=\"data/{id}.json\">data/{id}.json</a>{commands}\n\
+         </section>"
     );
     text
 }

@@ -15,11 +15,11 @@ pub fn page(head: &Head, sections: &[Section]) -> String {
         for verdict in &section.verdicts {
             let _ = write!(
                 text,
-                "\n- The paper: {}\n  **{}** (rule: {}): {}\n",
+                "\n- The paper: {}\n  **{}:** {} (Agrees if {}.)\n",
                 verdict.claim,
                 verdict.word(),
-                verdict.rule,
-                verdict.found
+                verdict.found,
+                verdict.rule
             );
         }
         for figure in &section.figures {
@@ -36,8 +36,15 @@ pub fn page(head: &Head, sections: &[Section]) -> String {
             "\nData: [data/{0}.csv](data/{0}.csv), [data/{0}.json](data/{0}.json)",
             section.part.id()
         );
-        let _ = writeln!(text, "; measured in {:.0} s, as by", section.seconds);
-        let _ = write!(text, "\n```sh\n{}\n```\n", section.commands.join("\n"));
+        let _ = match section.commands.is_empty() {
+            true => writeln!(text),
+            false => writeln!(
+                text,
+                "; measured in {:.0} s, as by\n\n```sh\n{}\n```",
+                section.seconds,
+                section.commands.join("\n")
+            ),
+        };
     }
     let _ = write!(text, "\n{}\n", published::SOURCE);
     text
