@@ -121,6 +121,16 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// Every engine in every form, the tile-queue engine under both policies with each of `queues`.
+    pub fn every(queues: &[QueueKind]) -> Choice {
+        Choice {
+            engines: vec![EngineKind::Megakernel, EngineKind::Compaction, EngineKind::TileQueue],
+            compacts: vec![Compact::Append, Compact::Scan],
+            policies: vec![Policy::Paper, Policy::Adaptive],
+            queues: queues.to_vec(),
+        }
+    }
+
     /// All of them, with `base` for what they have in common; the baselines first.
     pub fn contenders(&self, base: &Settings) -> Vec<Settings> {
         let mut all = vec![];

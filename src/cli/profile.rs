@@ -5,7 +5,7 @@ use super::report::Origin;
 use super::work::parse_tile;
 use crate::bench::plot::{Plot, Series};
 use crate::bench::queue::Workload;
-use crate::bench::render::every_engine;
+use crate::bench::render::Choice;
 use crate::device::{Device, DeviceInfo};
 use crate::engine::Settings;
 use crate::error::{Error, Result};
@@ -194,7 +194,7 @@ impl RenderArgs {
             let (scene, width, height, spp) = (scene.clone(), self.width, self.height, self.spp);
             Work::Render(RenderWork { scene, width, height, spp, settings })
         };
-        Ok(every_engine(&base, &self.queues).into_iter().map(work).collect())
+        Ok(Choice::every(&self.queues).contenders(&base).into_iter().map(work).collect())
     }
 }
 

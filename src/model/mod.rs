@@ -7,7 +7,6 @@
 mod file;
 mod finish;
 pub mod generate;
-pub mod generate;
 mod gltf;
 pub mod image;
 mod obj;

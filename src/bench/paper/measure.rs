@@ -2,10 +2,10 @@
 
 use super::{Data, Part, Plan};
 use crate::bench::queue::{self, Case, Row, Workload, most_lanes};
-use crate::bench::render::{self, every_engine};
+use crate::bench::render::{self, Choice};
 use crate::device::{Device, select};
 use crate::engine::Settings;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::profile::work::QueueWork;
 use crate::profile::{self, Wish, Work};
 use crate::queue::{QueueKind, QueueOptions};
@@ -95,7 +95,7 @@ fn row(device: &Arc<dyn Device>, case: &Case, plan: &Plan, stop: &dyn Fn() -> Re
         true => device.clone(),
         false => select::open(&device.info().id, Some(case.workload.lanes() as usize))?,
     };
-    queue::measure(&device, case, plan.timing(), stop)
+    queue::measure(&device, case, plan.timing(), stop)?.map_err(Error::Device)
 }
 
 /// Throughput over lanes; `None` stands for the balanced workload.
@@ -164,24 +164,25 @@ fn blocks(device: &Arc<dyn Device>, plan: &Plan, stop: &dyn Fn() -> Result<()>) 
 fn rays(device: &Arc<dyn Device>, plan: &Plan, stop: &dyn Fn() -> Result<()>) -> Result<Data> {
     let (mut data, mut raw) = (Data::default(), vec![]);
     let base = Settings { slice: None, ..Settings::default() };
-    let contenders = every_engine(&base, &plan.tile_queues);
+    let contenders = Choice::every(&plan.tile_queues).contenders(&base);
     for &(width, height) in &plan.sizes {
         for (name, text) in SCENES {
             stop()?;
             let size =
                 Overrides { width: Some(width), height: Some(height), spp: Some(1), ..Overrides::default() };
             let scene = Scene::parse(text, Format::Toml, Path::new(name))?.with_overrides(&size)?;
-            let timing = render::Plan { rounds: plan.rounds, frames: plan.frames };
-            let rows = render::measure(device, &scene, &contenders, timing, |_| ())?;
+            let timing = render::Plan { rounds: plan.rounds, frames: Some(plan.frames), effort: false };
+            let (rows, end) = render::measure(device, &scene, &contenders, timing, stop, |_| ());
+            end?;
             let group = format!("{name}, {width}x{height}");
-            for row in &rows {
+            for row in &rows.rows {
                 data.push(&group, &row.name, MRAYS, 0.0, row.mrays_per_s);
                 data.push(&group, &row.name, MRAYS_TRACE, 0.0, row.mrays_per_s_trace);
             }
-            raw.push(serde_json::json!({ "scene": name, "width": width, "height": height, "rows": rows }));
+            raw.push(serde_json::json!({ "scene": name, "width": width, "height": height, "rows": rows.rows, "refused": rows.refused }));
         }
         data.commands.push(format!(
-            "rayq bench render --device {} --width {width} --height {height} --rounds {} --frames {} --queues {}",
+            "rayq bench render --device {} --sizes {width}x{height} --rounds {} --frames {} --queues {}",
             device.info().id,
             plan.rounds,
             plan.frames,

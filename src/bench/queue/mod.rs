@@ -249,7 +249,7 @@ pub fn fixed(device: &Arc<dyn Device>, case: &Case, turns: u32) -> Result<Run> {
     let plan = Plan { warmup: Duration::ZERO, interval: FIXED_LIMIT, runs: 1 };
     let mut bench = Bench::new(device, &case, plan, FIXED)?;
     bench.params.turns = turns;
-    let run = bench.run()?;
+    let run = bench.run()?.map_err(Error::Device)?;
     if (run.enqueued, run.dequeued) == (all, all) {
         return Ok(run);
     }
