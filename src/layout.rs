@@ -837,8 +837,8 @@ layout! {
         pub roles: QueueRoles,
         /// 1: lanes ask for the queue's length now and then.
         pub occupancy: u32,
-        /// Unused; keeps the size a multiple of 8.
-        pub reserved: u32,
+        /// Launches of fixed work: values that each producer puts in.
+        pub turns: u32,
     }
 
     /// A launch that writes down what operations did: kernels/bench/queue_judge.cpp.

@@ -16,6 +16,7 @@ pub mod film;
 pub mod layout;
 pub mod model;
 pub mod preview;
+pub mod profile;
 pub mod programs;
 pub mod queue;
 pub mod scene;

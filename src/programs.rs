@@ -93,7 +93,7 @@ pub static QUEUE_BENCH: Program = Program {
     name: "queue_bench",
     file: "bench/queue_bench.cpp",
     axes: &[&EVERY_QUEUE],
-    kernels: &["bench_initialise", "bench_run", "bench_drain"],
+    kernels: &["bench_initialise", "bench_run", "bench_fixed", "bench_drain"],
 };
 /// The micro-benchmarks on queues of payloads.
 pub static QUEUE_BENCH_OUTER: Program = Program {
@@ -107,7 +107,15 @@ pub static QUEUE_JUDGE: Program = Program {
     name: "queue_judge",
     file: "bench/queue_judge.cpp",
     axes: &[&EVERY_QUEUE],
-    kernels: &["bench_initialise", "bench_run", "bench_drain", "judge_run", "judge_drain", "judge_clock"],
+    kernels: &[
+        "bench_initialise",
+        "bench_run",
+        "bench_fixed",
+        "bench_drain",
+        "judge_run",
+        "judge_drain",
+        "judge_clock",
+    ],
 };
 /// The same on queues of payloads.
 pub static QUEUE_JUDGE_OUTER: Program = Program {

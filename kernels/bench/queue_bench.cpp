@@ -1,6 +1,9 @@
 // queue_bench.cpp: the two micro-benchmarks. ONE launch of resident waves works on one queue for a warm-up and a
 // measured interval, both ended by the device's clock; what a lane counts stays in its registers until then.
 //
+// Profilers run a launch several times and cannot be told how much was done in which: bench_fixed does the same work
+// every time. Each lane goes on until its share of operations was successful.
+//
 // So that a figure can be believed, lanes also sum up what they put in and took out over the whole launch, and
 // bench_drain empties the queue: the host compares before it prints.
 #include "bench/workload.h"
@@ -94,17 +97,35 @@ RQ_INLINE bool may_take(const QueueBenchParams &p, const Work &w) {
     return !w.hand.holds && (p.items == 0 || w.totals.put != w.totals.taken);
 }
 
+// Successful operations that a lane owes in a launch of fixed work. All that is put in is taken out.
+struct Share {
+    u64 puts, takes;
+};
+
+RQ_INLINE Share share_of(const QueueBenchParams &p, const Role &role) {
+    if (!role.active) return Share{0, 0};
+    if (!is_split(p.roles)) return Share{p.turns, p.turns};
+    const u64 all = (u64)p.roles.producers * p.turns, takers = p.roles.consumers;
+    if (role.puts) return Share{p.turns, 0};
+    return Share{0, all / takers + (role.number < all % takers)};
+}
+
 // One turn of the benchmark: an enqueue, a dequeue, or first the one and then the other.
+template <bool fixed>
 RQ_INLINE void step(const QueueBenchParams &p, BenchQueue::Handle &q, BenchQueue::Lane &lane, const Role &role,
-                    Work &w) {
+                    const Share &share, Work &w) {
     if (role.puts) {
-        if (is_split(p.roles) && p.items == 0 && carries_values) {
+        const bool owes = !fixed || w.totals.put < share.puts;
+        if (is_split(p.roles) && p.items == 0 && carries_values && owes) {
             draw_slot(w.hand, role, p.out, p.space.capacity);
             w.counts.full += role.active && !w.hand.holds;
         }
-        put(p, q, lane, w, w.hand.holds);
+        put(p, q, lane, w, w.hand.holds && owes);
     }
-    if (role.takes) take(p, q, lane, w, role.active && may_take(p, w));
+    if (role.takes) {
+        const bool owes = !fixed || w.totals.taken < share.takes;
+        take(p, q, lane, w, role.active && owes && may_take(p, w));
+    }
     // A worker may wait for one that has no processor; a wave is never alone on a GPU.
     if (wave_size_is_one && (w.putting || w.taking)) give_way();
 }
@@ -200,7 +221,7 @@ RQ_KERNEL_BOUNDS(bench_run, QueueBenchParams, 512, 1) {
     for (;;) {
         const u64 before = w.totals.put + w.totals.taken;
         RQ_NO_UNROLL
-        for (u32 n = 0; n < steps_unseen; ++n) step(p, q, lane, role, w);
+        for (u32 n = 0; n < steps_unseen; ++n) step<false>(p, q, lane, role, Share{}, w);
         if (!wave_any(w.totals.put + w.totals.taken != before)) give_way();
         sample(p, q, occupancy);
         // A pool that is used up ends the run early for all: there is nothing left to measure.
@@ -220,6 +241,27 @@ RQ_KERNEL_BOUNDS(bench_run, QueueBenchParams, 512, 1) {
     const Tally tally = measuring ? lane.tally : Tally{};
     settle(p, q, lane, w);
     write_record(p.records[global_thread()], counts, w, occupancy, tally);
+    if (p.items == 0 && carries_values && w.hand.holds) count_seen(p, w.hand.value);
+}
+
+// The same without a clock to end it but for the deadline, which leaves lanes short of their share: the host sees.
+RQ_KERNEL_BOUNDS(bench_fixed, QueueBenchParams, 512, 1) {
+    const Role role = role_of(p.roles);
+    if (role.idle) return;
+    BenchQueue::Handle q = BenchQueue::at(p.space, 0);
+    BenchQueue::Lane lane = BenchQueue::lane(p.space, global_thread());
+    Work w{};
+    w.hand = first_hand(p.roles, role, p.items == 0, p.space.capacity);
+    const Share share = share_of(p, role);
+    const u64 limit = common_start(p.clock) + p.interval_ticks;
+    for (u32 n = 1; wave_any(w.totals.put < share.puts || w.totals.taken < share.takes); ++n) {
+        const u64 before = w.totals.put + w.totals.taken;
+        step<true>(p, q, lane, role, share, w);
+        if (!wave_any(w.totals.put + w.totals.taken != before)) give_way();
+        if (n % steps_unseen == 0 && (wave_any(w.exhausted) || is_past(limit))) break;
+    }
+    settle(p, q, lane, w);
+    write_record(p.records[global_thread()], w.counts, w, Occupancy{never, 0, 0}, lane.tally);
     if (p.items == 0 && carries_values && w.hand.holds) count_seen(p, w.hand.value);
 }
 

@@ -1,13 +1,15 @@
 //! Measurements that one can believe: warm-up apart, rounds interleaved, medians with their spread, and no
 //! number before the result that it times was checked.
 
+pub mod bars;
+pub mod paper;
 pub mod plot;
 pub mod queue;
 pub mod render;
 pub mod verify;
 
 /// Median, smallest and largest of some figures.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Spread {
     /// The middle one; of an even number, the mean of the two in the middle.
     pub median: f64,

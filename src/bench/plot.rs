@@ -51,19 +51,28 @@ impl Plot {
     /// # Errors
     /// The output's own.
     pub fn write(&self, stem: &Path) -> Result<()> {
-        register();
-        let Some(bounds) = self.bounds() else { return Ok(()) };
         let (svg, png) = (stem.with_extension("svg"), stem.with_extension("png"));
-        let mut text = String::new();
         let failed = |path: &Path, why: String| Error::output(path, why);
-        self.draw(SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), bounds)
-            .map_err(|why| failed(&svg, why))?;
+        let Some(bounds) = self.bounds() else { return Ok(()) };
+        let text = self.svg().map_err(|why| failed(&svg, why))?.unwrap_or_default();
         std::fs::write(&svg, text).map_err(|e| Error::output(&svg, e))?;
         let mut pixels = vec![0; 3 * SIZE.0 as usize * SIZE.1 as usize];
         self.draw(BitMapBackend::with_buffer(&mut pixels, SIZE).into_drawing_area(), bounds)
             .map_err(|why| failed(&png, why))?;
         image::save_buffer(&png, &pixels, SIZE.0, SIZE.1, image::ExtendedColorType::Rgb8)
             .map_err(|e| Error::output(&png, e))
+    }
+
+    /// The SVG form, a whole document; none of a plot without a point.
+    ///
+    /// # Errors
+    /// The drawing library's words.
+    pub fn svg(&self) -> std::result::Result<Option<String>, String> {
+        register();
+        let Some(bounds) = self.bounds() else { return Ok(None) };
+        let mut text = String::new();
+        self.draw(SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), bounds)?;
+        Ok(Some(text))
     }
 
     /// The least and the largest coordinates; nothing if there is no point.

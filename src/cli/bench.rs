@@ -21,6 +21,8 @@ pub enum Command {
     Render(RenderArgs),
     /// Queues against each other: the two micro-benchmarks, balanced and split
     Queue(Box<super::bench_queue::Args>),
+    /// The paper's study on this device: a report with figures, beside what was published
+    Paper(super::bench_paper::Args),
 }
 
 /// Arguments of `rayq bench render`.
@@ -89,6 +91,7 @@ pub fn run(command: Command) -> Result<()> {
     match command {
         Command::Render(args) => render(&args),
         Command::Queue(args) => super::bench_queue::run(&args),
+        Command::Paper(args) => super::bench_paper::run(&args),
     }
 }
 

@@ -1,12 +1,14 @@
 //! The command line: one file a command, and what the commands share.
 
 pub mod bench;
+pub mod bench_paper;
 pub mod bench_queue;
 pub mod devices;
 pub mod info;
 pub mod kernels;
 mod picture;
 pub mod preview;
+pub mod profile;
 mod progress;
 pub mod render;
 mod report;
@@ -46,6 +48,11 @@ enum Command {
     Bench(bench::Command),
     /// Judge queues by histories: nothing lost, first in first out, linearizable
     Verify(Box<verify::Args>),
+    /// Costs for each successful operation, counted by the vendor's profiler
+    #[command(subcommand)]
+    Profile(profile::Command),
+    #[command(hide = true)]
+    ProfileWorkload(profile::WorkloadArgs),
     /// List the devices that kernels can run on, and why others cannot
     Devices(devices::Args),
     /// Export the kernels' source, or compile it for an architecture without a device
@@ -62,6 +69,8 @@ impl Cli {
             Command::Info(args) => info::run(&args),
             Command::Bench(command) => bench::run(command),
             Command::Verify(args) => verify::run(&args),
+            Command::Profile(command) => profile::run(&command),
+            Command::ProfileWorkload(args) => profile::run_workload(&args),
             Command::Devices(args) => devices::run(&args),
             Command::Kernels(args) => kernels::run(&args),
         }

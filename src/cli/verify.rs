@@ -79,12 +79,22 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Split {
+pub(super) enum Split {
     Balanced,
     Percent(u32),
 }
 
-fn parse_split(text: &str) -> std::result::Result<Split, String> {
+impl Split {
+    /// As a workload of so many lanes.
+    pub(super) fn workload(self, lanes: u32) -> Result<Workload> {
+        match self {
+            Split::Balanced => Ok(Workload::Balanced { lanes }),
+            Split::Percent(percent) => Workload::split(lanes, percent),
+        }
+    }
+}
+
+pub(super) fn parse_split(text: &str) -> std::result::Result<Split, String> {
     match text.trim_end_matches('%').parse() {
         _ if text == "balanced" => Ok(Split::Balanced),
         Ok(percent @ 1..=99) => Ok(Split::Percent(percent)),
@@ -214,10 +224,7 @@ impl Args {
             }
             for &lanes in if self.lanes.is_empty() { &usual } else { &self.lanes } {
                 for &split in &self.split {
-                    let workload = match split {
-                        Split::Balanced => Workload::Balanced { lanes },
-                        Split::Percent(percent) => Workload::split(lanes, percent)?,
-                    };
+                    let workload = split.workload(lanes)?;
                     let alone = self.queue.len() == 1 && self.split.len() == 1;
                     let cannot = workload.check(queue).is_err() || (self.outer && !queue.is_index_ring());
                     if !cannot || alone {

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What a device is.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct DeviceInfo {
     /// How to ask for it: `cpu`, `cuda:0`, `hip:1`.
     pub id: String,

@@ -60,7 +60,7 @@ pub enum Policy {
 }
 
 /// How to render.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Settings {
     /// Engine.
     pub engine: EngineKind,

@@ -1,4 +1,5 @@
-//! A browser to drive: chromedriver's HTTP interface (W3C WebDriver), as much of it as the tests of the page use.
+//! A browser to drive: chromedriver's HTTP interface (W3C WebDriver), as much of it as the tests of pages use.
+#![allow(dead_code)] // Each test file uses a part of this.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -117,6 +118,18 @@ impl Browser {
             );
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+
+    /// What the console has said since the last call.
+    pub fn complaints(&self) -> Vec<String> {
+        let log = self.post("se/log", &json!({ "type": "browser" }));
+        let entries = log.as_array().expect("a list");
+        entries.iter().map(|entry| entry["message"].as_str().unwrap_or("?").to_owned()).collect()
+    }
+
+    /// A command of the DevTools protocol, for what WebDriver cannot do.
+    pub fn devtools(&self, command: &str, parameters: &Value) {
+        self.post("goog/cdp/execute", &json!({ "cmd": command, "params": parameters }));
     }
 
     /// Presses and lets go of keys, one after the other.

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::layout::{BenchRecord, QueueBenchParams};
 use crate::programs::{QUEUE_BENCH, QUEUE_BENCH_OUTER, QUEUE_JUDGE, QUEUE_JUDGE_OUTER};
 use crate::queue::{QueueKind, QueueLayout, QueueOptions};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -94,7 +94,7 @@ pub struct Run {
 }
 
 /// Counts per successful operation.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Counters {
     /// Attempts beyond each operation's first.
     pub retries: f64,
@@ -201,7 +201,7 @@ pub fn measure(
     stop: impl Fn() -> Result<()>,
 ) -> Result<Row> {
     let compiled = device.compile_time();
-    let bench = Bench::new(device, case, plan)?;
+    let bench = Bench::new(device, case, plan, TIMED)?;
     let compile_seconds = (device.compile_time() - compiled).as_secs_f64();
     let warmup_run = bench.run()?;
     let mut runs = vec![];
@@ -224,6 +224,36 @@ pub fn measure(
         runs,
         compile_seconds,
     })
+}
+
+/// One launch of fixed work: each producer puts `turns` values in, and consumers take as many out. However often a
+/// profiler repeats the launch, the same number of operations is successful.
+///
+/// # Errors
+/// As for [`measure`]; work that was not finished within 30 s, or a pool of cells that was used up.
+pub fn fixed(device: &Arc<dyn Device>, case: &Case, turns: u32) -> Result<Run> {
+    let producers = u64::from(case.workload.roles().producers);
+    let all = producers * u64::from(turns);
+    let mut case = case.clone();
+    if case.queue == QueueKind::GwfqYmc && case.options.pool_cells.is_none() {
+        let cells = 4096 + CELLS_PER_VALUE * all;
+        case.options.pool_cells = Some(cells.min(1 << 31) as u32);
+    }
+    let plan = Plan { warmup: Duration::ZERO, interval: FIXED_LIMIT, runs: 1 };
+    let mut bench = Bench::new(device, &case, plan, FIXED)?;
+    bench.params.turns = turns;
+    let run = bench.run()?;
+    if (run.enqueued, run.dequeued) == (all, all) {
+        return Ok(run);
+    }
+    Err(Error::Device(format!(
+        "queue {} ({}, {} lanes): {} of {} operations were done; choose fewer turns or more cells",
+        case.queue,
+        case.workload,
+        case.workload.lanes(),
+        run.enqueued + run.dequeued,
+        2 * all
+    )))
 }
 
 /// The kernels' shape for so many lanes' waves, all of which have to be on the device at once: their lanes wait
@@ -268,12 +298,16 @@ const MAX_BLOCK: u32 = 512;
 /// The device's.
 pub fn most_lanes(device: &Arc<dyn Device>, case: &Case) -> Result<u32> {
     let block = if device.is_wide() { case.block } else { 1 };
-    let kernel = kernels(device, case)?.1;
+    let kernel = kernels(device, case, TIMED)?.1;
     Ok(device.resident_blocks(&kernel, block, 0)? * block)
 }
 
-/// To set up, to run, to drain.
-fn kernels(device: &Arc<dyn Device>, case: &Case) -> Result<(Kernel, Kernel, Kernel)> {
+/// Entry points: a launch that the clock ends, and one of fixed work.
+const TIMED: &str = "bench_run";
+const FIXED: &str = "bench_fixed";
+
+/// To set up, to run by way of `entry`, to drain.
+fn kernels(device: &Arc<dyn Device>, case: &Case, entry: &'static str) -> Result<(Kernel, Kernel, Kernel)> {
     let program = match (case.counters, case.outer) {
         (false, false) => &QUEUE_BENCH,
         (false, true) => &QUEUE_BENCH_OUTER,
@@ -288,13 +322,13 @@ fn kernels(device: &Arc<dyn Device>, case: &Case) -> Result<(Kernel, Kernel, Ker
     }
     let unit = program.unit(&[case.queue.axis_value()]);
     let kernel = |name| device.kernel(&unit, name);
-    Ok((kernel("bench_initialise")?, kernel("bench_run")?, kernel("bench_drain")?))
+    Ok((kernel("bench_initialise")?, kernel(entry)?, kernel("bench_drain")?))
 }
 
 impl<'a> Bench<'a> {
-    fn new(device: &Arc<dyn Device>, case: &'a Case, plan: Plan) -> Result<Self> {
+    fn new(device: &Arc<dyn Device>, case: &'a Case, plan: Plan, entry: &'static str) -> Result<Self> {
         case.workload.check(case.queue)?;
-        let (initialise, run, drain) = kernels(device, case)?;
+        let (initialise, run, drain) = kernels(device, case, entry)?;
         // Numbers that cannot be are refused before there is a launch of that size to think of.
         let laid_out = |lanes: u32| lay_out(device, case, plan, lanes);
         laid_out(1)?;
@@ -324,7 +358,7 @@ impl<'a> Bench<'a> {
             settle_ticks: ticks(SETTLE_LIMIT),
             roles: case.workload.roles(),
             occupancy: case.occupancy.into(),
-            reserved: 0,
+            turns: 0,
         };
         let drained = Buffer::new(device, device.info().wave_size as usize, "counts of the drain")?;
         Ok(Bench {
@@ -419,7 +453,7 @@ impl<'a> Bench<'a> {
 
     /// The seconds that counted, and whether a pool that was used up cut them short.
     fn measured_seconds(&self, whole_launch: Duration) -> Result<(f64, bool)> {
-        if self.case.items.is_some() {
+        if self.case.items.is_some() || self.params.turns > 0 {
             return Ok((whole_launch.as_secs_f64(), false));
         }
         let clock = self.clock.to_vec()?;
@@ -440,6 +474,10 @@ impl<'a> Bench<'a> {
 
 /// For calls that hold a ticket when the interval is over.
 const SETTLE_LIMIT: Duration = Duration::from_secs(2);
+/// For launches of fixed work.
+const FIXED_LIMIT: Duration = Duration::from_secs(30);
+/// Cells for each value of a launch of fixed work: one is used up by an enqueue, and one by each attempt to dequeue.
+const CELLS_PER_VALUE: u64 = 8;
 /// For a run of a fixed number of items.
 const ITEMS_LIMIT: Duration = Duration::from_secs(30);
 
