@@ -44,7 +44,7 @@ pub fn run(args: Args) -> Result<()> {
     let signals = Signals::install()?;
     let scene = Scene::load(&args.work.scene)?.with_overrides(&args.work.overrides())?;
     if !args.quiet {
-        scene.warnings.iter().for_each(complain);
+        scene.warnings.iter().for_each(super::complain);
     }
     let file = Arc::new(args.picture.prepare(&args.work.scene, (scene.image.width, scene.image.height))?);
     let stats = args.stats.as_deref().map(|path| args.prepare_stats(path, &file.output)).transpose()?;
