@@ -4,7 +4,7 @@ use crate::common::cpu;
 use bytemuck::Zeroable;
 use rayq::device::{Buffer, Device, Shape, cover, cpu::CpuDevice, launch};
 use rayq::film::decode_srgb;
-use rayq::layout::{LightProbeParams, LightingView};
+use rayq::layout::{Alias, LightProbeParams, LightingView, SkyTexel};
 use rayq::model::{Image, Texels, Texture, Wrap};
 use rayq::programs::LIGHT_PROBE;
 use rayq::scene::SkyImage;
@@ -258,7 +258,13 @@ fn sunny() -> SkyImage {
     SkyImage { image: Arc::new(image), turn: 0.3, scale: 1.5 }
 }
 
-struct SkyBuffers(Sky, Buffer<rayq::layout::SkyTexel>, Buffer<rayq::layout::Alias>, Buffer<f32>);
+/// A sky's arrays, and the memory that the view points into.
+struct SkyBuffers {
+    arrays: Sky,
+    _texels: Buffer<SkyTexel>,
+    _aliases: Buffer<Alias>,
+    _rows: Buffer<f32>,
+}
 
 fn upload(device: &Arc<dyn Device>, sky: &SkyImage) -> (SkyBuffers, LightingView) {
     let arrays = Sky::new(sky);
@@ -275,7 +281,7 @@ fn upload(device: &Arc<dyn Device>, sky: &SkyImage) -> (SkyBuffers, LightingView
         sky_chance: 1.0,
         ..LightingView::zeroed()
     };
-    (SkyBuffers(arrays, texels, aliases, rows), view)
+    (SkyBuffers { arrays, _texels: texels, _aliases: aliases, _rows: rows }, view)
 }
 
 /// Directions, evenly over the sphere.
@@ -314,7 +320,7 @@ fn skies_are_picked_with_the_density_that_they_tell() {
     for s in &seen {
         assert!(f64::from(s[0]) / f64::from(s[2]) < 40.0 * promised, "{s:?}");
     }
-    assert_eq!(buffers.0.rows.len(), 9);
+    assert_eq!(buffers.arrays.rows.len(), 9);
 }
 
 /// The image's middle is -z, its right half +x, and a quarter turn takes what is ahead to the left.
