@@ -27,8 +27,8 @@
 // somebody closes or fills them.
 //
 // Bounds. An operation makes at most `patience` fast attempts. Each failed step of the slow path is another's
-// success: a lane that sees requests pending helps before its next add, so a request waits for at most one
-// more fast operation of each wave, and for the requests published before it. A request takes at most one round
+// success: a lane that sees requests pending helps before its next add, so a request waits for at most `glances`
+// more fast operations of each wave, and for the requests published before it. A request takes at most one round
 // a slot of the ring, 2n.
 #pragma once
 #include "queue/ring.h"
@@ -40,19 +40,22 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
         QueueSpace space;
         u64 *words;
         u32 queue;
+        u32 glance_mask;  // 0 in bits of `until_look`: time to look for requests
     };
     struct Lane {
         u32 number;
         u32 seq;         // of the next request
         u32 until_look;  // operations until the next look at a peer
         u32 next_peer;
-        u64 waiting;     // requests pending on the queue at the last look; only read at the next operation, so
+        u64 waiting;     // requests pending on the queue at the last glance; only read at the next operation, so
                          // that nobody waits for the load
         Tally tally;
         bool sated;  // the last dequeue got all that it wanted; the same in all lanes of a wave
     };
 
-    RQ_INLINE Handle at(const QueueSpace &s, u32 queue) { return Handle{s, s.words + queue * s.queue_words, queue}; }
+    RQ_INLINE Handle at(const QueueSpace &s, u32 queue) {
+        return Handle{s, s.words + queue * s.queue_words, queue, s.help_delay < glances ? 0 : glances - 1};
+    }
     RQ_INLINE Lane lane(const QueueSpace &s, u32 number) {
         const u32 seq = request_seq(atomic_load(s.records + (u64)number * s.record_words + request_word));
         return Lane{number, seq, s.help_delay, (number + 1) % s.resident_lanes, 0, Tally{}, false};
@@ -83,7 +86,7 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
         LaneMask wanting = wave_ballot(want);
         if (wanting == 0) return status;
         u64 ticket = 0;
-        l.waiting = atomic_load(pending(q));
+        glance(q, l);
         for (u32 attempt = 0; attempt < q.space.patience && wanting != 0; ++attempt) {
             ticket = reserve_tail(q, wanting, want);
             if (want) {
@@ -108,7 +111,7 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
         LaneMask wanting = wave_ballot(want);
         if (wanting == 0) return status;
         u64 ticket = 0;
-        l.waiting = atomic_load(pending(q));
+        glance(q, l);
         for (u32 attempt = 0; attempt < q.space.patience && wanting != 0; ++attempt) {
             bool empty = false;
             const bool granted = reserve_head(q, wanting, want, l.sated, ticket, empty);
@@ -147,6 +150,7 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
     static constexpr u64 fin = 1, inc = 2, fresh = 4;
     static constexpr u32 request_word = 0, local_word = 1, phase2_word = 2;
     static constexpr u64 announcements = 32;
+    static constexpr u32 glances = 8;  // operations between two looks whether anybody asks for help, a power of two
     static constexpr u64 first_slot = counter_words + line_words + announcements;
     static constexpr u64 finished = ~0ull;  // no ticket: counts have 45 bits
 
@@ -180,6 +184,11 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
         const u32 r = index_bits(q), f = lap_bits(q);
         return (u64)s.index | (u64)s.enq << r | (u64)s.safe << (r + 1) | (u64)s.note << (r + 2) |
                (u64)s.lap << (r + 2 + f);
+    }
+    // The same for a safe slot with enq set and note = lap, in fewer steps.
+    RQ_INLINE u64 fast_word(const Handle &q, u32 lap, u32 index) {
+        const u32 r = index_bits(q);
+        return (((1ull << lap_bits(q)) + 1) << (r + 2)) * lap + ((3ull << r) | index);
     }
     RQ_INLINE Slot unpack(const Handle &q, u64 word) {
         const u32 r = index_bits(q), f = lap_bits(q), mask = lap_mask(q);
@@ -224,18 +233,18 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
     // an enqueuer may drop a ticket whenever it likes.
     RQ_INLINE bool install(Handle &q, u64 ticket, u32 value) {
         u64 *const place = slot(q, ticket);
-        const u32 mine = lap(q, ticket), last = lap(q, ticket - 2 * (u64)q.space.capacity);
-        Slot s{consumed(q), true, true, last, last};
-        u64 word = pack(q, s);
+        const u32 mine = lap(q, ticket);
+        // The first guess, that the slot was consumed in the lap before, spares a load in a busy ring.
+        u64 word = fast_word(q, (mine - 1) & lap_mask(q), consumed(q)), full = fast_word(q, mine, value);
         RQ_NO_UNROLL
         for (u32 tries = 0; tries < 4; ++tries) {
-            const u64 full = pack(q, Slot{value, true, true, later(q, s.note, mine), mine});
             const u64 found = atomic_cas<slot_install>(place, word, full);
             if (found == word) return true;
             word = found;
-            s = unpack(q, word);
+            const Slot s = unpack(q, word);
             if (!is_before(q, s.lap, mine) || !is_free(q, s)) return false;
             if (!s.safe && came_too_late(q, ticket)) return false;
+            full = pack(q, Slot{value, true, true, later(q, s.note, mine), mine});
         }
         return false;
     }
@@ -251,7 +260,12 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
     RQ_INLINE bool find(Handle &q, Lane &l, u64 ticket, u32 &value) {
         u64 *const place = slot(q, ticket);
         const u32 mine = lap(q, ticket);
-        u64 word = await_fill(place, atomic_load<slot_take>(place), [&](u64 seen) {
+        u64 word = atomic_load<slot_take>(place);
+        // As a rule the value is there, with its enq bit set.
+        const u32 r = index_bits(q);
+        value = (u32)word & consumed(q);
+        if ((u32)(word >> (r + 2 + lap_bits(q))) == mine && (word >> r & 1) != 0) return true;
+        word = await_fill(place, word, [&](u64 seen) {
             const Slot s = unpack(q, seen);
             return is_before(q, s.lap, mine) && is_free(q, s);
         });
@@ -274,15 +288,20 @@ struct Gwfq : RingCounters<Gwfq, 19, true> {
 
     // ---- helping. Out of line and by value: the fast path keeps its registers.
     // Before an operation: works on a peer's request if any is pending here, or if it is time to look at the
-    // next lane's record. All lanes call and look at different peers.
+    // next lane's record. All lanes call and look at different peers; none waits for another, so they need not agree.
     RQ_INLINE void help_peers(Handle &q, Lane &l) {
         const bool due = --l.until_look == 0;
-        if (!wave_any(due || l.waiting != 0)) return;
+        if (!due && l.waiting == 0) return;
         if (l.waiting != 0 && help_announced(q, l.number)) RQ_TALLY(l, helps);
         if (!due) return;
         l.until_look = q.space.help_delay;
         if (help(q, l.number, l.next_peer)) RQ_TALLY(l, helps);
         l.next_peer = (l.next_peer + 1) % q.space.resident_lanes;
+    }
+
+    // Whether anybody asks for help; now and then, as the word is as busy as a counter.
+    RQ_INLINE void glance(Handle &q, Lane &l) {
+        if ((l.until_look & q.glance_mask) == 0) l.waiting = atomic_load(pending(q));
     }
 
     RQ_NOINLINE bool help_announced(Handle q, u32 me) {

@@ -84,13 +84,14 @@ template <class Kind, u32 Shift, bool Batched> struct RingCounters {
     // As a rule Tail was above that ticket, so its enqueuer is about to fill the slot; closing it now would cost
     // both of them another ticket, and in a nearly empty queue so on and on.
     template <class IsOpen> RQ_INLINE u64 await_fill(const u64 *place, u64 word, IsOpen is_open) {
+        RQ_NO_UNROLL
         for (u32 look = 0; look < looks && is_open(word); ++look) word = atomic_load<slot_take>(place);
         return word;
     }
 #if RQ_TARGET_SIM
     static constexpr u32 looks = 2;
 #else
-    static constexpr u32 looks = 16;
+    static constexpr u32 looks = 64;
 #endif
 
     // Tickets between Head and Tail; 0 if at some instant in this call the queue was empty.

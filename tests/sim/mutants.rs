@@ -65,7 +65,7 @@ mutants! {
         "relaxed_install": "#define RQ_PLANT none" => "#define RQ_PLANT relaxed_install";
     }
     "gwfq" in "queue/gwfq.h" {
-        "nobody_helps": "if (!wave_any(due || l.waiting != 0)) return;" => "if (due || l.waiting != 0 || true) return;";
+        "nobody_helps": "if (!due && l.waiting == 0) return;" => "if (due || l.waiting != 0 || true) return;";
         "slow_add_of_nothing": "const u64 added = next(count, 1) << lane_bits;" => "const u64 added = count << lane_bits;";
         "add_confirmed_early": "distance(ticket_of(word), local_count(l)) > 0" => "true";
         "request_not_checked": "if (local_seq(l) != seq || (l & fin) != 0) return finished;" => "if ((l & fin) != 0) return finished;";
