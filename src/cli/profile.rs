@@ -3,14 +3,15 @@
 use super::progress::Status;
 use super::report::Origin;
 use super::work::parse_tile;
+use crate::bench::bfs;
 use crate::bench::plot::{Plot, Series};
 use crate::bench::queue::Workload;
-use crate::bench::render::Choice;
+use crate::bench::render::{self, Choice};
 use crate::device::{Device, DeviceInfo};
 use crate::engine::Settings;
 use crate::error::{Error, Result};
 use crate::film::Output;
-use crate::profile::work::{QueueWork, RenderWork};
+use crate::profile::work::{BfsWork, QueueWork, RenderWork};
 use crate::profile::{Costs, Measured, Row, Wish, Work, child, measure};
 use crate::queue::QueueKind;
 use clap::value_parser;
@@ -27,6 +28,8 @@ pub enum Command {
     Queue(QueueArgs),
     /// Rays: every engine on a scene
     Render(RenderArgs),
+    /// Searches: every frontier on a graph, from vertex 0
+    Bfs(BfsArgs),
 }
 
 /// Where to run and where the figures go.
@@ -105,6 +108,26 @@ pub struct RenderArgs {
     common: Common,
 }
 
+/// Arguments of `rayq profile bfs`.
+#[derive(Debug, clap::Args)]
+pub struct BfsArgs {
+    /// Graph file or generator, as `rayq bfs` takes it
+    #[arg(default_value = "rmat:scale=18,degree=16")]
+    graph: String,
+    /// Queues; the two baselines, append and direction, are always there
+    #[arg(long, value_parser = QueueKind::bfs_queue_parser(), value_delimiter = ',', alias = "queue",
+        default_values = QueueKind::BFS_QUEUES.map(QueueKind::name))]
+    queues: Vec<QueueKind>,
+    /// Number of lanes; by default as many as the device holds
+    #[arg(long, value_parser = value_parser!(u32).range(1..))]
+    lanes: Option<u32>,
+    /// Lanes of a block
+    #[arg(long, default_value_t = 256, value_parser = value_parser!(u32).range(1..=512))]
+    block: u32,
+    #[command(flatten)]
+    common: Common,
+}
+
 /// What this program tells itself to do under a profiler.
 #[derive(Debug, clap::Args)]
 pub struct WorkloadArgs {
@@ -134,7 +157,8 @@ struct Report<'a> {
 pub fn run(command: &Command) -> Result<()> {
     match command {
         Command::Queue(args) => args.common.run(|device| args.works(device)),
-        Command::Render(args) => args.common.run(|_| args.works()),
+        Command::Render(args) => args.common.run(|_| Ok(args.works())),
+        Command::Bfs(args) => args.common.run(|_| Ok(args.works())),
     }
 }
 
@@ -185,16 +209,25 @@ impl QueueArgs {
 }
 
 impl RenderArgs {
-    fn works(&self) -> Result<Vec<Work>> {
-        // The child works in the same folder, but is not to depend on it.
-        let scene = std::path::absolute(&self.scene)
-            .map_err(|e| Error::Input(format!("{}: {e}", self.scene.display())))?;
+    fn works(&self) -> Vec<Work> {
         let base = Settings { slice: None, tile: self.tile, ..Settings::default() };
         let work = |settings| {
-            let (scene, width, height, spp) = (scene.clone(), self.width, self.height, self.spp);
+            let (scene, width, height, spp) = (self.scene.clone(), self.width, self.height, self.spp);
             Work::Render(RenderWork { scene, width, height, spp, settings })
         };
-        Ok(Choice::every(&self.queues).contenders(&base).into_iter().map(work).collect())
+        Choice::every(&self.queues).contenders(&base).into_iter().map(work).collect()
+    }
+}
+
+impl BfsArgs {
+    fn works(&self) -> Vec<Work> {
+        let work = |s: crate::bfs::Settings| {
+            let (graph, engine, queue, lanes, block) =
+                (self.graph.clone(), s.engine, s.queue, s.lanes, s.block);
+            Work::Bfs(BfsWork { graph, engine, queue, lanes, block })
+        };
+        let base = crate::bfs::Settings { lanes: self.lanes, block: self.block, ..Default::default() };
+        bfs::every_engine(&base, &self.queues).into_iter().map(work).collect()
     }
 }
 
@@ -268,6 +301,10 @@ fn group(row: &Row) -> String {
                 row.operation
             )
         }
+        Work::Bfs(work) => {
+            let lanes = work.lanes.map_or("all".into(), |n| n.to_string());
+            format!("{}, {lanes} lanes in blocks of {}, for each {}", work.graph, work.block, row.operation)
+        }
         Work::Render(work) => {
             format!("{}, {}x{}, for each {}", work.scene.display(), work.width, work.height, row.operation)
         }
@@ -277,7 +314,8 @@ fn group(row: &Row) -> String {
 fn name(row: &Row) -> String {
     match &row.work {
         Work::Queue(work) => work.queue.to_string(),
-        Work::Render(work) => crate::bench::render::name(&work.settings),
+        Work::Render(work) => render::name(&work.settings),
+        Work::Bfs(work) => work.name().into(),
     }
 }
 
@@ -336,7 +374,7 @@ fn write_plots(folder: &Path, measured: &Measured, device: &DeviceInfo) -> Resul
     let queues = || {
         measured.rows.iter().filter_map(|row| match &row.work {
             Work::Queue(work) => Some((work, row)),
-            Work::Render(_) => None,
+            Work::Render(_) | Work::Bfs(_) => None,
         })
     };
     let mut workloads: Vec<_> = queues().map(|(work, _)| work.workload()).collect();

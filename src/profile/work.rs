@@ -2,9 +2,11 @@
 
 use super::Row;
 use crate::bench::queue::{Case, Counters, Workload, fixed};
+use crate::bfs::{self, DeviceGraph, Search, check::serial};
 use crate::device::{Device, select};
 use crate::engine::{EngineKind, Policy, Render, Settings};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::graph::Graph;
 use crate::queue::{QueueKind, QueueOptions};
 use crate::scene::{Overrides, Scene};
 use serde::{Deserialize, Serialize};
@@ -22,6 +24,8 @@ pub enum Work {
     Queue(QueueWork),
     /// A picture.
     Render(RenderWork),
+    /// A search.
+    Bfs(BfsWork),
 }
 
 /// Each producer's turns on a queue.
@@ -54,6 +58,21 @@ pub struct RenderWork {
     pub spp: u32,
     /// Engine, queue, policy.
     pub settings: Settings,
+}
+
+/// One search from vertex 0.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BfsWork {
+    /// The graph, as `rayq bfs` takes it.
+    pub graph: String,
+    /// What holds the frontier.
+    pub engine: bfs::Engine,
+    /// The queue, if it is one.
+    pub queue: QueueKind,
+    /// Lanes; none: as many as the device holds.
+    pub lanes: Option<u32>,
+    /// Lanes of a block.
+    pub block: u32,
 }
 
 /// What work came to.
@@ -112,12 +131,52 @@ impl QueueWork {
     }
 }
 
+impl BfsWork {
+    /// How to search: in launches that no clock ends, as passes of a profiler take longer.
+    fn settings(&self) -> bfs::Settings {
+        let BfsWork { engine, queue, lanes, block, .. } = *self;
+        bfs::Settings {
+            engine,
+            queue,
+            lanes,
+            block,
+            slice: Duration::from_secs(3600),
+            ..bfs::Settings::default()
+        }
+    }
+
+    /// What holds the frontier, in a word.
+    pub fn name(&self) -> &'static str {
+        self.settings().name()
+    }
+
+    fn run(&self, device: &Arc<dyn Device>) -> Result<Done> {
+        let graph = Graph::load(&self.graph, false, false)?;
+        if graph.vertices() == 0 {
+            return Err(Error::Input(format!("{}: the graph has no vertex to start from", self.graph)));
+        }
+        let from_below = self.engine == bfs::Engine::Direction;
+        let on_device = Arc::new(DeviceGraph::new(device, &graph, from_below)?);
+        let mut search = Search::new(&on_device, &self.settings())?;
+        let run = search.run(0, || Ok(()))?;
+        if search.levels()? != serial(&graph, 0) {
+            let name = self.name();
+            return Err(Error::Device(format!(
+                "{name} on {}: wrong levels; no figure is worth printing",
+                self.graph
+            )));
+        }
+        Ok(Done { operations: run.visited, time: run.time, counters: None })
+    }
+}
+
 impl Work {
     /// What counts as an operation.
     pub fn operation(&self) -> &'static str {
         match self {
             Work::Queue(_) => "successful enqueue or dequeue",
             Work::Render(_) => "ray",
+            Work::Bfs(_) => "vertex reached",
         }
     }
 
@@ -133,6 +192,7 @@ impl Work {
                 (EngineKind::TileQueue, Policy::Paper) => &["paper_generate", "paper_trace"],
                 (EngineKind::TileQueue, Policy::Adaptive) => &["adaptive_trace"],
             },
+            Work::Bfs(_) => &["bfs_start", "bfs_run", "bfs_pull", "bfs_gather"],
         }
     }
 
@@ -157,6 +217,7 @@ impl Work {
                 let time = Duration::from_secs_f64(run.seconds);
                 Ok(Done { operations: run.enqueued + run.dequeued, time, counters: run.counters })
             }
+            Work::Bfs(work) => work.run(device),
             Work::Render(work) => {
                 let size = Overrides {
                     width: Some(work.width),
@@ -185,7 +246,7 @@ impl Work {
         let timed = self.run(device, false)?;
         let counters = match self {
             Work::Queue(_) => self.run(device, true)?.counters,
-            Work::Render(_) => None,
+            Work::Render(_) | Work::Bfs(_) => None,
         };
         Ok(Row {
             work: self.clone(),
@@ -203,6 +264,7 @@ impl Display for Work {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Work::Queue(work) => write!(f, "{}, {}, {} lanes", work.queue, work.workload(), work.lanes()),
+            Work::Bfs(work) => write!(f, "{}, {}", work.graph, work.name()),
             Work::Render(work) => {
                 write!(f, "{}, {}", work.scene.display(), crate::bench::render::name(&work.settings))
             }

@@ -2,7 +2,7 @@
 //!
 //! A rule looks at the points alone. What was not measured is said to be open, never taken for agreement.
 
-use super::measure::{MOPS, MRAYS, MRAYS_TRACE};
+use super::measure::{MOPS, MRAYS, MRAYS_TRACE, MS};
 use super::section::{BASELINE, digits};
 use super::{Data, Part};
 
@@ -47,6 +47,7 @@ pub fn verdicts(part: Part, data: &Data) -> Vec<Verdict> {
         Part::Balanced => vec![glfq_leads(data), ymc_serves_as_reference(data)],
         Part::Split => vec![lopsided_splits_are_slow(data), gwfq_declines_less(data), sfq_collapses(data)],
         Part::Blocks => vec![blocks_of_256(data)],
+        Part::Bfs => data.groups().into_iter().flat_map(|group| searches_of(data, group)).collect(),
         Part::Rays => data.groups().into_iter().map(|group| faster_than_compaction(data, group)).collect(),
         Part::Costs => data.groups().into_iter().flat_map(|group| costs_of(data, group)).collect(),
     }
@@ -183,6 +184,47 @@ fn blocks_of_256(data: &Data) -> Verdict {
         "G-LFQ and G-WFQ reach 98% of their best block size's throughput in blocks of 256",
         find(),
     )
+}
+
+/// The shortest time of a series.
+fn shortest(data: &Data, group: &str, series: &str) -> Option<f64> {
+    data.curve(group, series, MS).into_iter().map(|p| p.1).min_by(f64::total_cmp)
+}
+
+fn searches_of(data: &Data, group: &str) -> Vec<Verdict> {
+    let of = |series: &str| shortest(data, group, series);
+    let rings = || {
+        let (glfq, gwfq, ymc) = (of("glfq")?, of("gwfq")?, of("gwfq-ymc")?);
+        let found = format!(
+            "{group}: at their best lanes G-LFQ takes {} ms, G-WFQ {}, G-WFQ-YMC {}.",
+            digits(glfq),
+            digits(gwfq),
+            digits(ymc)
+        );
+        Some((found, glfq < ymc && gwfq < ymc))
+    };
+    let sfq = || {
+        let (glfq, sfq) = (of("glfq")?, of("sfq")?);
+        let found = format!(
+            "{group}: non-waiting SFQ takes {} ms, {} times as long.",
+            digits(sfq),
+            digits(sfq / glfq)
+        );
+        Some((found, sfq > 10.0 * glfq))
+    };
+    vec![
+        verdict(
+            "The bounded rings search faster than G-WFQ-YMC (published: on MI210 on every graph; on MI300A's road network \
+             G-WFQ alone).",
+            "the shortest times of G-LFQ and of G-WFQ are below G-WFQ-YMC's",
+            rings(),
+        ),
+        verdict(
+            "With SFQ searches take far longer (published: 26 to 95 times as long as with G-LFQ).",
+            "its shortest time is above ten times G-LFQ's",
+            sfq(),
+        ),
+    ]
 }
 
 fn faster_than_compaction(data: &Data, group: &str) -> Verdict {
@@ -353,6 +395,19 @@ mod tests {
         costs.points.retain(|p| p.quantity == "WAIT/op");
         costs.points.iter_mut().for_each(|p| p.quantity = "cycles/op".into());
         assert_eq!(all(&costs), [None, Some(true), None, Some(true)]);
+    }
+
+    #[test]
+    fn searches_are_judged_by_their_best_lanes() {
+        let mut data = Data::default();
+        for (queue, ms) in
+            [("glfq", [9.0, 2.0]), ("gwfq", [9.0, 3.0]), ("gwfq-ymc", [4.0, 7.0]), ("sfq", [30.0, 19.0])]
+        {
+            data.push_one("grid", queue, MS, 512.0, ms[0]);
+            data.push_one("grid", queue, MS, 1024.0, ms[1]);
+        }
+        let agrees = verdicts(Part::Bfs, &data).into_iter().map(|v| v.agrees).collect::<Vec<_>>();
+        assert_eq!(agrees, [Some(true), Some(false)], "19 is not above ten times 2");
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! Measuring the parts, by the same functions as the commands of their own.
 
 use super::{Data, Part, Plan};
+use crate::bench::bfs::{self, Subject};
 use crate::bench::queue::{self, Case, Row, Workload, most_lanes};
 use crate::bench::render::{self, Choice};
+use crate::bfs::Settings as Searching;
 use crate::device::{Device, select};
 use crate::engine::Settings;
 use crate::error::{Error, Result};
+use crate::graph::Graph;
 use crate::profile::work::QueueWork;
 use crate::profile::{self, Wish, Work};
 use crate::queue::{QueueKind, QueueOptions};
@@ -21,6 +24,8 @@ pub const SCENES: [(&str, &str); 2] = [
 ];
 /// Throughput of queues, and what it is measured in.
 pub const MOPS: &str = "M ops/s";
+/// Time of a search.
+pub const MS: &str = "ms";
 /// Throughput of engines, with ray generation and without.
 pub const MRAYS: &str = "MRays/s";
 /// The same without ray generation.
@@ -45,6 +50,7 @@ pub(super) fn measure(
             throughput(device, plan, &shares, stop)?
         }
         Part::Blocks => blocks(device, plan, stop)?,
+        Part::Bfs => searches(device, plan, stop)?,
         Part::Rays => rays(device, plan, stop)?,
         Part::Costs => costs(device, plan, wish, stop)?,
     };
@@ -157,6 +163,50 @@ fn blocks(device: &Arc<dyn Device>, plan: &Plan, stop: &dyn Fn() -> Result<()>) 
     let rest = format!("--workload balanced --lanes {lanes} --block {}", list(&plan.blocks));
     data.commands.push(plan.queue_command(device, &rest));
     data.raw = serde_json::to_value(rows).expect("plain data");
+    Ok(data)
+}
+
+/// Every frontier on every graph, over lanes.
+fn searches(device: &Arc<dyn Device>, plan: &Plan, stop: &dyn Fn() -> Result<()>) -> Result<Data> {
+    let (mut data, mut raw) = (Data::default(), vec![]);
+    for name in &plan.graphs {
+        stop()?;
+        let subject = Subject::new(name, Graph::load(name, false, false)?, 0);
+        let mut scanned = vec![];
+        for &lanes in &plan.bfs_lanes {
+            let base = Searching { lanes, block: plan.block, ..Searching::default() };
+            let contenders = bfs::every_engine(&base, &QueueKind::BFS_QUEUES);
+            let rows = bfs::measure(device, &subject, &contenders, plan.rounds, stop, |_| ())?;
+            for row in &rows {
+                data.push(name, row.name, MS, f64::from(row.lanes), row.ms);
+                if row.queue.is_some() {
+                    scanned.push(row.scanned);
+                }
+            }
+            scanned.dedup();
+            raw.extend(rows);
+        }
+        let facts = subject.facts();
+        data.notes.push(format!(
+            "{name}: {} vertices, {} arcs (an undirected edge is two); the search reaches {} vertices in {} levels, and \
+             every queue scanned {} arcs.",
+            facts.vertices,
+            facts.arcs,
+            facts.visited,
+            facts.depth + 1,
+            list(&scanned)
+        ));
+    }
+    let lanes: Vec<_> = plan.bfs_lanes.iter().map(|l| l.map_or("max".into(), |n| n.to_string())).collect();
+    data.commands.push(format!(
+        "rayq bench bfs --device {} {} --lanes {} --block {} --runs {}",
+        device.info().id,
+        plan.graphs.join(" "),
+        list(&lanes),
+        plan.block,
+        plan.rounds
+    ));
+    data.raw = serde_json::to_value(raw).expect("plain data");
     Ok(data)
 }
 

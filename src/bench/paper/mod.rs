@@ -35,6 +35,8 @@ pub enum Part {
     Split,
     /// Throughput by block size.
     Blocks,
+    /// Breadth-first search.
+    Bfs,
     /// Rays, relative to stream compaction.
     Rays,
     /// Costs of each operation.
@@ -43,7 +45,8 @@ pub enum Part {
 
 impl Part {
     /// All of them.
-    pub const ALL: [Part; 5] = [Part::Balanced, Part::Split, Part::Blocks, Part::Rays, Part::Costs];
+    pub const ALL: [Part; 6] =
+        [Part::Balanced, Part::Split, Part::Blocks, Part::Bfs, Part::Rays, Part::Costs];
 
     /// Short name, also of its files.
     pub fn id(self) -> &'static str {
@@ -51,6 +54,7 @@ impl Part {
             Part::Balanced => "balanced",
             Part::Split => "split",
             Part::Blocks => "blocks",
+            Part::Bfs => "bfs",
             Part::Rays => "rays",
             Part::Costs => "costs",
         }
@@ -62,6 +66,7 @@ impl Part {
             Part::Balanced => "Balanced throughput",
             Part::Split => "Producers and consumers apart",
             Part::Blocks => "Block size",
+            Part::Bfs => "Breadth-first search",
             Part::Rays => "Ray tracing, relative to stream compaction",
             Part::Costs => "Costs of an operation",
         }
@@ -89,6 +94,10 @@ pub struct Plan {
     pub interval_ms: u64,
     /// Launches for each figure of a queue.
     pub runs: u32,
+    /// Graphs, as `rayq bfs` takes them; searches start at vertex 0.
+    pub graphs: Vec<String>,
+    /// Numbers of lanes of searches; none: as many as the device holds.
+    pub bfs_lanes: Vec<Option<u32>>,
     /// Sizes of the pictures in pixels.
     pub sizes: Vec<(u32, u32)>,
     /// Queues of the tracer.
@@ -107,6 +116,7 @@ impl Plan {
     /// The paper's plan on a GPU, or with `quick` a coarser one of a few minutes. On the CPU, where a lane is a thread,
     /// sizes that show little but that everything works.
     pub fn of(device: &dyn Device, quick: bool) -> Plan {
+        let owned = |graphs: &[&str]| graphs.iter().map(|g| (*g).to_owned()).collect::<Vec<_>>();
         let wide = Plan {
             queues: QueueKind::ALL.to_vec(),
             lanes: (9..=15).map(|p| 1 << p).collect(),
@@ -117,6 +127,16 @@ impl Plan {
             warmup_ms: if quick { 5 } else { 20 },
             interval_ms: if quick { 20 } else { 100 },
             runs: if quick { 3 } else { 5 },
+            graphs: if quick {
+                owned(&["rmat:scale=18,degree=16", "grid:512x512"])
+            } else {
+                owned(&["rmat:scale=20,degree=16", "grid:1024x1024", "star:20", "path:14"])
+            },
+            bfs_lanes: if quick {
+                vec![Some(1 << 9), Some(1 << 11), Some(1 << 13), None]
+            } else {
+                (9..=13).map(|p| Some(1 << p)).chain([None]).collect()
+            },
             sizes: if quick { vec![(1280, 720)] } else { vec![(1280, 720), (3840, 2160)] },
             tile_queues: QueueKind::TILE_QUEUES.to_vec(),
             rounds: if quick { 3 } else { 5 },
@@ -130,6 +150,12 @@ impl Plan {
         Plan {
             lanes: if quick { vec![1, 2] } else { vec![1, 2, 4] },
             blocks: vec![],
+            graphs: owned(if quick {
+                &["rmat:scale=9,degree=8", "grid:24x24"]
+            } else {
+                &["rmat:scale=14,degree=16", "grid:128x128"]
+            }),
+            bfs_lanes: vec![None],
             capacity: 1024,
             warmup_ms: 1,
             interval_ms: if quick { 4 } else { 20 },

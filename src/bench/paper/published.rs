@@ -44,6 +44,18 @@ const TABLES: &[Published] = &[
         ],
     },
     Published {
+        part: Part::Bfs,
+        caption: "Published: the best time in ms over 2^9 .. 2^13 lanes (other graphs than those above; Gunrock's times are \
+                  not among the artifact's files, docs/gunrock.md tells how to measure them)",
+        head: &["", "G-LFQ", "G-WFQ", "G-WFQ-YMC", "SFQ"],
+        rows: &[
+            &["MI210, road_usa", "462", "538", "1229", "11828"],
+            &["MI300A, road_usa", "849", "452", "699", "39031"],
+            &["MI210, hollywood", "12.9", "19.0", "80.7", "554"],
+            &["MI210, kron_g500-logn21", "11.9", "17.5", "68.7", "1127"],
+        ],
+    },
+    Published {
         part: Part::Rays,
         caption: "Published: MRays/s at 1280x720 with tiles of 160x90, the best over 512 .. 8192 lanes a tile; queues \
                   without ray generation, compaction with it",

@@ -1,7 +1,7 @@
 //! What the report shows of a part: tables and figures from its points, beside what was published.
 
 use super::claims::{Verdict, verdicts};
-use super::measure::{MOPS, MRAYS, MRAYS_TRACE};
+use super::measure::{MOPS, MRAYS, MRAYS_TRACE, MS};
 use super::{Data, Head, Part, published};
 use crate::bench::chart::{Bar, Bars};
 use crate::bench::plot::{Plot, Series};
@@ -63,8 +63,9 @@ pub fn sections(head: &Head, parts: &[(Part, Data)]) -> Result<Vec<Section>> {
 
 fn section(head: &Head, part: Part, data: &Data) -> Result<Section> {
     let (mut tables, figures) = match part {
-        Part::Balanced | Part::Split => curves(part, data, "lanes", head)?,
-        Part::Blocks => curves(part, data, "lanes of a block", head)?,
+        Part::Balanced | Part::Split => curves(part, data, MOPS, "lanes", head)?,
+        Part::Blocks => curves(part, data, MOPS, "lanes of a block", head)?,
+        Part::Bfs => curves(part, data, MS, "lanes", head)?,
         Part::Rays => (rays_tables(data), rays_figures(data)),
         Part::Costs => (costs_tables(data), costs_figures(data)),
     };
@@ -92,6 +93,13 @@ fn lead(head: &Head, part: Part) -> String {
         Part::Balanced => format!("Every lane puts a value in, then takes one out, over and over. {how}"),
         Part::Split => format!("Whole waves are producers or consumers. {how}"),
         Part::Blocks => format!("The balanced workload in blocks of other sizes. {how}"),
+        Part::Bfs => format!(
+            "Level-synchronous search from vertex 0 with two queues that alternate, one launch for all levels, beside two \
+             baselines without queues: append, an array to which waves append, and direction, the same with large \
+             levels searched from below. Milliseconds of device time, median of {} interleaved rounds; the levels of \
+             every run were compared with a serial search's.",
+            plan.rounds
+        ),
         Part::Rays => format!(
             "All engines on the paper's two scenes, one sample a pixel, in {} interleaved rounds of {} pictures; every \
              film was compared, bit for bit. `paper` sends each ray through a tile's queue as the paper does, \
@@ -107,22 +115,31 @@ fn lead(head: &Head, part: Part) -> String {
 }
 
 /// Series over x: a table and a figure a group.
-fn curves(part: Part, data: &Data, x: &str, head: &Head) -> Result<(Vec<Table>, Vec<Figure>)> {
+fn curves(
+    part: Part,
+    data: &Data,
+    quantity: &str,
+    x: &str,
+    head: &Head,
+) -> Result<(Vec<Table>, Vec<Figure>)> {
     let (mut tables, mut figures) = (vec![], vec![]);
     for group in data.groups() {
-        tables.push(pivot(data, group, MOPS, x));
+        tables.push(pivot(data, group, quantity, x));
         let series = data.series(group).into_iter().map(|name| Series {
             name: name.into(),
-            points: data.curve(group, name, MOPS).into_iter().filter(|p| p.1 > 0.0).collect(),
+            points: data.curve(group, name, quantity).into_iter().filter(|p| p.1 > 0.0).collect(),
             ceiling: name == "faa-ceiling",
         });
         let title = format!("{group}, on {}", head.device.name);
-        let y = "successful operations, millions a second".into();
+        let y = match quantity {
+            MOPS => "successful operations, millions a second".into(),
+            _ => quantity.into(),
+        };
         let plot = Plot { title, x: x.into(), y, series: series.collect() };
         let drawn = plot.svg().map_err(|why| Error::output(format!("the figure of {group}"), why))?;
         if let Some(svg) = drawn {
             let id = format!("{}-{}", part.id(), slug(group));
-            figures.push(Figure { id, caption: format!("Throughput, {group}: {MOPS} over {x}"), svg });
+            figures.push(Figure { id, caption: format!("{group}: {quantity} over {x}"), svg });
         }
     }
     Ok((tables, figures))
