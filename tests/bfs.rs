@@ -90,7 +90,7 @@ fn launches_that_end_early_go_on_where_they_were() {
         compare(&device, &graph, spec, 16, source, &ways.collect::<Vec<_>>());
     }
     let on_device = Arc::new(DeviceGraph::new(&device, &graph("path:n=50"), false).expect("room"));
-    let mut launches = |settings: Settings| {
+    let launches = |settings: Settings| {
         let mut search = Search::new(&on_device, &settings).expect("an engine");
         search.run(0, || Ok(())).expect("levels").launches
     };

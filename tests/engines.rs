@@ -117,11 +117,11 @@ fn counting_does_not_show_and_counts_right() {
         match settings.engine {
             // Each pixel asks how many samples it has.
             EngineKind::Megakernel => assert_eq!(effort.bytes, film + 4 * 64 * 48),
-            // Every ray is stored and loaded once, and its pixel with it; each place of the image asks once.
+            // Every bounce is stored and loaded once, and its pixel with it; each place of the image asks once.
             EngineKind::Compaction if settings.compact == Compact::Append => {
-                assert_eq!(effort.bytes, film + 112 * counts.rays() + 4 * 64 * 48);
+                assert_eq!(effort.bytes, film + 112 * counts.bounce + 4 * 64 * 48);
             }
-            EngineKind::Compaction => assert!(effort.bytes > film + 112 * counts.rays()),
+            EngineKind::Compaction => assert!(effort.bytes > film + 112 * counts.bounce),
             // Four tiles of 32 x 32 slots are drawn once; bounces go in and out.
             EngineKind::TileQueue if settings.policy == Policy::Paper => {
                 if !settings.queue.may_refuse() {

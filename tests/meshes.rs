@@ -141,7 +141,10 @@ fn rays(scene: &Scene, seed: u32, count: usize) -> Vec<ProbeRay> {
     let corner = |dice: &mut Dice| {
         let instance = &scene.instances[dice.below(scene.instances.len() as u32) as usize];
         let positions = &scene.meshes[instance.mesh as usize].mesh.positions;
-        instance.transform.transform_point3(positions[dice.below(positions.len() as u32) as usize])
+        match positions.len() {
+            0 => dice.point(),
+            n => instance.transform.transform_point3(positions[dice.below(n as u32) as usize]),
+        }
     };
     (0..count)
         .map(|_| {
@@ -386,5 +389,5 @@ fn wrong_meshes_are_refused() {
         "objects = [{{ type = 'mesh', {sphere}, material = 'grey' }}]\nrender.integrator = 'whitted'"
     ));
     let text = whitted.map(|_| ()).expect_err("a refusal").to_string();
-    assert!(text.contains("render.integrator: \"whitted\" cannot trace meshes"), "{text}");
+    assert!(text.contains("render.integrator: \"whitted\" knows only spheres and planes"), "{text}");
 }

@@ -58,7 +58,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("there is room for temporary files");
         let [scene, mesh, other] = ["scene", "mesh", "other"].map(|name| folder.path().join(name));
         let write = |path: &Path, text: &str| std::fs::write(path, text).expect("writable");
-        [&scene, &mesh, &other].map(|path| write(path, "1"));
+        [&scene, &mesh, &other].into_iter().for_each(|path| write(path, "1"));
         let mut watch = Watch::new([scene.as_path()]);
         write(&mesh, "22");
         assert!(!watch.changed(), "nobody watches the mesh");

@@ -1,0 +1,141 @@
+//! Scenes with models: pixels that bug reports others received say exactly (tests/cases), and errors that go through.
+
+mod common;
+
+use common::{cpu, engine, every_engine, file, render, scene};
+use rayq::engine::{EngineKind, Settings};
+use rayq::film::{Film, decode_srgb, encode_srgb8};
+use rayq::scene::Scene;
+
+/// The default engine's film of a case.
+fn film(case: &str) -> Film {
+    render(&cpu(2), &scene(&format!("tests/cases/{case}.json")), &Settings::default())
+}
+
+/// Asserts that every pixel lies within `off` of `wanted`.
+#[track_caller]
+fn assert_all(case: &str, wanted: [f64; 3], off: f64) {
+    let film = film(case);
+    for (x, y) in (0..film.height).flat_map(|y| (0..film.width).map(move |x| (x, y))) {
+        let got = film.linear(x, y);
+        let near = got.iter().zip(wanted).all(|(got, wanted)| (got - wanted).abs() <= off);
+        assert!(near, "{case}: pixel {x}, {y} is {got:?} and not {wanted:?}");
+    }
+}
+
+#[test]
+fn e11_notches_stay_open_and_the_rest_is_closed() {
+    assert_all("E11/dart", [1.0; 3], 0.0);
+    assert_all("E11/quad", [0.5; 3], 0.0);
+    assert_all("E11/penta", [0.5; 3], 0.0);
+}
+
+#[test]
+fn e13_a_polygon_of_a_thousand_corners_fills_the_view() {
+    assert_all("E13/scene", [0.5; 3], 0.0);
+    assert_all("E13/cont", [0.5; 3], 0.0);
+}
+
+#[test]
+fn e15_degenerate_triangles_do_no_harm() {
+    assert_all("E15/scene", [0.5; 3], 0.0);
+    let scene = scene("tests/cases/E15/scene.json");
+    assert!(
+        scene.warnings.iter().any(|w| w.ends_with("2 degenerate triangles were left out")),
+        "{:?}",
+        scene.warnings
+    );
+}
+
+#[test]
+fn e19_normals_against_the_face_do_no_harm() {
+    assert_all("E19/opp", [0.5; 3], 0.0);
+    assert_all("E19/perp", [0.25; 3], 0.25);
+}
+
+#[test]
+fn e21_four_squares_from_four_kinds_of_index() {
+    let film = film("E21/row");
+    let squares = (0..film.width).filter(|&x| film.linear(x, film.height / 2) == [0.5; 3]).count();
+    let between = (0..film.width).filter(|&x| film.linear(x, film.height / 2) == [1.0; 3]).count();
+    assert!(
+        squares > 4 && between > 4 && film.width as usize - squares - between <= 8,
+        "{squares} and {between}"
+    );
+    let mut steps = 0;
+    for x in 1..film.width {
+        let dark = |x: u32| film.linear(x, film.height / 2)[0] < 0.75;
+        steps += u32::from(dark(x) && !dark(x - 1)) + u32::from(x == 1 && dark(0));
+    }
+    assert_eq!(steps, 4, "squares across the picture");
+}
+
+#[test]
+fn e23_a_mirrored_node_is_mirrored_and_no_darker() {
+    let film = film("E23/scene");
+    let row = film.height / 2;
+    assert_eq!(film.linear(film.width / 4, row), [0.0, 0.5, 0.0], "green on the left");
+    assert_eq!(film.linear(3 * film.width / 4, row), [0.5, 0.0, 0.0], "red on the right");
+}
+
+#[test]
+fn e27_buffers_with_odd_names_are_found() {
+    for name in ["enc", "raw", "pct"] {
+        assert_all(&format!("E27/{name}"), [0.5; 3], 0.0);
+    }
+}
+
+#[test]
+fn e30_a_turned_texture_shows_the_right_texel() {
+    let wanted = decode_srgb(160.0 / 255.0);
+    assert_all("E30/scene", [wanted; 3], 1e-6);
+    assert_eq!(encode_srgb8(film("E30/scene").linear(7, 7)[1]), 160);
+}
+
+#[test]
+fn e32_palettes_show_their_colours() {
+    let entry = [40.0, 80.0, 120.0].map(|c: f64| decode_srgb(c / 255.0));
+    for (name, wanted) in
+        [("p1", [1.0, 0.0, 0.0]), ("p2", [1.0, 0.0, 0.0]), ("p4", entry), ("p8", entry), ("q8", entry)]
+    {
+        assert_all(&format!("E32/{name}"), wanted, 1e-6);
+    }
+}
+
+#[test]
+fn e34_textures_are_the_right_way_up() {
+    // Light that surfaces send on is exact to a few units of the last place.
+    assert_all("E34/obj", [0.0, 0.0, 1.0], 1e-6);
+    assert_all("E34/gltf", [1.0, 0.0, 0.0], 1e-6);
+}
+
+#[test]
+fn what_is_wrong_in_a_model_ends_the_scene() {
+    for (case, parts) in [
+        ("E09/hi", ["E09/hi.json:48:4: objects[0].file: ", "E09/hi.obj:4: f: `9`: there is no vertex 9"]),
+        ("E25/scene", ["objects[0].file: ", "cyc.gltf: nodes[0] > nodes[1] > nodes[0]"]),
+        ("E27/gone", ["objects[0].file: ", "not here.bin"]),
+        ("E29/count", ["objects[0].file: ", "count.gltf: accessors[0]: needs 12000 bytes"]),
+        ("E29/index", ["objects[0].file: ", "index.gltf: accessors[1]: element 2 is index 77 of 4"]),
+        ("E29/short", ["objects[0].file: ", "short.gltf: buffers[0]: byteLength is 4096"]),
+        ("E36/big", ["objects[0].file: ", "big.png: 100000 x 100000 texels are too many"]),
+        ("E36/cut", ["objects[0].file: ", "cut.png: is broken"]),
+        ("E36/notpng", ["objects[0].file: ", "notpng.png: is not a PNG"]),
+    ] {
+        let error = Scene::load(&file(&format!("tests/cases/{case}.json"))).expect_err("a wrong model");
+        let text = error.to_string();
+        assert!(parts.iter().all(|part| text.contains(part)) && text.lines().count() == 1, "{text}");
+        assert_eq!(error.exit_code(), 2);
+    }
+}
+
+#[test]
+fn engines_agree_on_the_sampler() {
+    let size =
+        rayq::scene::Overrides { width: Some(64), height: Some(36), spp: Some(2), ..Default::default() };
+    let scene = scene("scenes/gltf-sampler.toml").with_overrides(&size).expect("a size within the limits");
+    let wanted = render(&cpu(1), &scene, &engine(EngineKind::Megakernel)).hash();
+    for settings in every_engine() {
+        assert_eq!(render(&cpu(2), &scene, &settings).hash(), wanted, "{settings:?}");
+    }
+}
