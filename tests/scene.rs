@@ -89,7 +89,7 @@ fn e07_a_mesh_that_is_wrong_is_refused_clearly() {
     std::fs::write(&scene, text).expect("writable");
     let text = refusal(Scene::load(&scene));
     assert!(
-        text.contains(":2:30: objects[0].file: ") && text.contains("a.obj:1: f: `1`: there is no vertex 1"),
+        text.contains(":2:29: objects[0].file: ") && text.contains("a.obj:1: f: `1`: there is no vertex 1"),
         "{text}"
     );
 }
