@@ -102,7 +102,7 @@ fn soup(dice: &mut Dice, count: usize) -> Arc<Shape> {
             _ => {}
         }
         triangles.push(corners);
-        if triangles.len() % 5 == 0 {
+        if triangles.len().is_multiple_of(5) {
             triangles.push(corners);
         }
     }

@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(Sweep::Spheres.scene(&scene, 20.0).expect("a scene").spheres.len(), 20);
         assert!(Sweep::Depth.scene(&scene, 0.5).is_err());
         let base = Settings::default();
-        let tiles = Sweep::Tile.contenders(&[base.clone()], 16.0).expect("settings");
+        let tiles = Sweep::Tile.contenders(std::slice::from_ref(&base), 16.0).expect("settings");
         assert_eq!(tiles[0].tile, Some((16, 16)));
         let lanes = Sweep::Lanes.contenders(&[base], 512.0).expect("settings");
         assert_eq!((lanes[0].tile, lanes[0].lanes), (None, Some(512)));

@@ -6,6 +6,7 @@ use crate::device::rtc::{Compiled, wrapper};
 use crate::device::{hiprtc, hiprtc::HipRtc, nvrtc::Nvrtc};
 use crate::error::{Error, Result};
 use crate::programs::{COUNTED_PROGRAMS, PROGRAMS, Unit};
+use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -121,7 +122,8 @@ impl Target {
     /// Compiles every variant; the number that failed or gave warnings.
     fn check(&self, folder: Option<&Path>) -> Result<usize> {
         super::print(&format!("{}\n", self.title()))?;
-        units().map(|unit| Ok(usize::from(!self.check_unit(&unit, folder)?))).sum()
+        let units: Vec<_> = units().collect();
+        units.par_iter().map(|unit| Ok(usize::from(!self.check_unit(unit, folder)?))).sum()
     }
 
     /// Compiles one variant; whether that went without a word.
