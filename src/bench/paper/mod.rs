@@ -1,7 +1,7 @@
 //! The paper's study on one's own device: every part measured in the paper's order, beside what was published, with
 //! a sentence for each claim that says whether it holds here.
 //!
-//! A part is measured ([`measure`]) into [`Data`]: points, each a quantity of a series at some place. What is said
+//! A part is measured (`measure`) into [`Data`]: points, each a quantity of a series at some place. What is said
 //! of a part ([`section`]) and whether the paper's claims hold ([`claims`]) follows from its points alone, by rules
 //! that are written beside them; [`html`] and [`markdown`] give it form. Data are kept as files, whole or not at
 //! all, with a key of everything that they depend on; a later run takes what it finds under the same key.
