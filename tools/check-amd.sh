@@ -36,12 +36,16 @@ for arch in gfx90a gfx942 gfx1030 gfx1100 gfx1201; do
         gfx9* | gfx10*) add=global_atomic_add_x2 swap=global_atomic_cmpswap_x2 ;;
         *) add=global_atomic_add_u64 swap=global_atomic_cmpswap_b64 ;;
     esac
-    # The instrumented builds, and full optimisation, for one architecture of each family; all at once, a core each.
+    # Everything for one architecture; for the others no instrumented builds, and full optimisation for one with waves
+    # of 32 lanes. Unless ALL is set, architectures near to these two get each queue once. A core each.
+    level=-O3 without=_counted_
     case $arch in
-        gfx90a) units="$folder/units/*.cpp" level=-O3 ;;
-        gfx1100) units=$(ls "$folder"/units/*.cpp | grep -v _counted_) level=-O3 ;;
-        *) units=$(ls "$folder"/units/*.cpp | grep -v _counted_) level=-O1 ;;
+        gfx90a) without='^$' ;;
+        gfx1100) ;;
+        *) level=-O1 without='_counted_|tile_queue_(gwfq|gwfq_ymc|sfq)_(whitted|shadowed|path)|queue_judge' ;;
     esac
+    [ -z "${ALL:-}" ] || level=-O3 without='^$'
+    units=$(ls "$folder"/units/*.cpp | grep -v -E "$without")
     # Word by word on purpose.
     # shellcheck disable=SC2086
     printf '%s\n' $units | xargs -P "$(nproc)" -I{} "$clang" -x hip --offload-arch="$arch" --cuda-device-only \
