@@ -42,7 +42,7 @@ for arch in gfx90a gfx942 gfx1030 gfx1100 gfx1201; do
     case $arch in
         gfx90a) without='^$' ;;
         gfx1100) ;;
-        *) level=-O1 without='_counted_|tile_queue_(gwfq|gwfq_ymc|sfq)_(whitted|shadowed|path)|queue_judge' ;;
+        *) level=-O1 without='_counted_|_(gwfq|gwfq_ymc|sfq|sfq_waiting|bwd|faa|unbatched)[_.]' ;;
     esac
     [ -z "${ALL:-}" ] || level=-O3 without='^$'
     units=$(ls "$folder"/units/*.cpp | grep -v -E "$without")

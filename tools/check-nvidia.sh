@@ -10,7 +10,7 @@
 set -eu
 tools=$(dirname "$0")
 rayq=${1:-target/release/rayq}
-archs=${ARCHS-sm_80 sm_90 sm_100}
+archs=${ARCHS-sm_90 sm_80 sm_100}
 [ -x "$rayq" ] || { echo "$0: no program $rayq: run cargo build --release, or name it" >&2; exit 2; }
 
 # wheel PATTERN: the newest such file of NVIDIA's Python wheels.

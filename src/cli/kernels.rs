@@ -5,7 +5,7 @@ use crate::device::cache::Cache;
 use crate::device::rtc::{Compiled, wrapper};
 use crate::device::{hiprtc, hiprtc::HipRtc, nvrtc::Nvrtc};
 use crate::error::{Error, Result};
-use crate::programs::{COUNTED_PROGRAMS, PROGRAMS, Unit};
+use crate::programs::{Axis, COUNTED_PROGRAMS, PROGRAMS, Unit};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -16,7 +16,8 @@ pub struct Args {
     /// Write the source of the kernels here, and under units/ one file a variant that a compiler can be given
     #[arg(long, value_name = "DIR")]
     export: Option<PathBuf>,
-    /// Compile every variant for these architectures, such as cuda:sm_90 or hip:gfx90a; warnings fail too
+    /// Compile for these architectures, such as cuda:sm_90 or hip:gfx90a; warnings fail too. Every variant for the first;
+    /// for the others each program with one queue, and no instrumented builds
     #[arg(long, value_name = "ARCH", num_args = 1..)]
     compile: Vec<String>,
     /// With --compile: write the code of every variant here, VARIANT.ARCH.cubin and .ptx, or .co
@@ -44,7 +45,11 @@ pub fn run(args: &Args) -> Result<()> {
         export(folder)?;
     }
     let targets = args.compile.iter().map(|t| Target::parse(t)).collect::<Result<Vec<_>>>()?;
-    let bad = targets.iter().map(|target| target.check(args.code.as_deref())).sum::<Result<usize>>()?;
+    let bad = targets
+        .iter()
+        .enumerate()
+        .map(|(i, target)| target.check(i == 0, args.code.as_deref()))
+        .sum::<Result<usize>>()?;
     match bad {
         0 => Ok(()),
         _ => Err(Error::Device(format!("{bad} kernel variants failed or gave warnings"))),
@@ -53,6 +58,13 @@ pub fn run(args: &Args) -> Result<()> {
 
 fn units() -> impl Iterator<Item = Unit> {
     PROGRAMS.iter().chain(COUNTED_PROGRAMS).flat_map(|program| program.units())
+}
+
+/// Whether the unit is no instrumented build, and its queue, if any, the first of its program's.
+fn stands_for_others(unit: &Unit) -> bool {
+    let first = |(axis, value): (&&Axis, &&str)| axis.name != "QUEUE" || axis.values.first() == Some(value);
+    PROGRAMS.iter().any(|p| p.name == unit.program.name)
+        && unit.program.axes.iter().zip(&unit.choice).all(first)
 }
 
 fn export(folder: &Path) -> Result<()> {
@@ -119,10 +131,10 @@ impl Target {
         }
     }
 
-    /// Compiles every variant; the number that failed or gave warnings.
-    fn check(&self, folder: Option<&Path>) -> Result<usize> {
+    /// Compiles every variant, or only those that stand for the others; the number that failed or gave warnings.
+    fn check(&self, every: bool, folder: Option<&Path>) -> Result<usize> {
         super::print(&format!("{}\n", self.title()))?;
-        let units: Vec<_> = units().collect();
+        let units: Vec<_> = units().filter(|unit| every || stands_for_others(unit)).collect();
         units.par_iter().map(|unit| Ok(usize::from(!self.check_unit(unit, folder)?))).sum()
     }
 
