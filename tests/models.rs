@@ -1,7 +1,7 @@
 //! Models: what OBJ and glTF files are read as, what is refused, and where an error points.
 
 use glam::{Vec2, Vec3};
-use rayq::model::{self, Lamp, Model, Summary, Surface, Texels, Wrap};
+use rayq::model::{self, Light, Model, Summary, Surface, Texels, Wrap};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -662,11 +662,11 @@ fn lights_stand_where_their_nodes_are() {
         ]);
     });
     let lamps = good(&sheet.path()).lamps;
-    let Lamp::Directional { direction, color } = lamps[0] else { panic!("{lamps:?}") };
+    let Light::Directional { direction, color } = lamps[0] else { panic!("{lamps:?}") };
     assert!(direction.abs_diff_eq(Vec3::Y, 1e-6), "it shines down, so the light is up: {direction}");
     assert_eq!(color, Vec3::new(4.0, 2.0, 0.0));
-    assert_eq!(lamps[1], Lamp::Point { position: Vec3::new(1.0, 2.0, 3.0), color: Vec3::splat(10.0) });
-    let Lamp::Spot { direction, cosines, .. } = lamps[2] else { panic!("{lamps:?}") };
+    assert_eq!(lamps[1], Light::Point { position: Vec3::new(1.0, 2.0, 3.0), color: Vec3::splat(10.0) });
+    let Light::Spot { direction, cosines, .. } = lamps[2] else { panic!("{lamps:?}") };
     assert_eq!((direction, cosines), (Vec3::NEG_Z, [1.0, 0.5]));
 }
 

@@ -16,11 +16,12 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$rayq" kernels --export "$folder"
 
-compile() { # architecture, unit, result, further options
-    arch=$1 unit=$2 result=$3
-    shift 3
-    "$clang" -x hip --offload-arch="$arch" --cuda-device-only --no-gpu-bundle-output -nogpulib -nogpuinc \
-        -std=c++17 -O3 -ffp-contract=off -Wall -Wextra -Werror -I"$folder" "$@" "$unit" -o "$result"
+flags="-x hip --cuda-device-only --no-gpu-bundle-output -nogpulib -nogpuinc -std=c++17 -ffp-contract=off -Wall -Wextra
+    -Werror -I$folder"
+listing() { # architecture, unit, result
+    # Word by word on purpose.
+    # shellcheck disable=SC2086
+    "$clang" $flags --offload-arch="$1" -O3 -S "$2" -o "$3"
 }
 
 # The instructions of one kernel of a listing.
@@ -48,10 +49,8 @@ for arch in gfx90a gfx942 gfx1030 gfx1100 gfx1201; do
     units=$(ls "$folder"/units/*.cpp | grep -v -E "$without")
     # Word by word on purpose.
     # shellcheck disable=SC2086
-    printf '%s\n' $units | xargs -P "$(nproc)" -I{} "$clang" -x hip --offload-arch="$arch" --cuda-device-only \
-        --no-gpu-bundle-output -nogpulib -nogpuinc -std=c++17 "$level" -ffp-contract=off -Wall -Wextra -Werror \
-        -I"$folder" {} -o {}.o
-    compile "$arch" "$folder/units/probe.cpp" "$folder/$arch.s" -S
+    printf '%s\n' $units | xargs -P "$(nproc)" -I{} "$clang" $flags --offload-arch="$arch" "$level" {} -o {}.o
+    listing "$arch" "$folder/units/probe.cpp" "$folder/$arch.s"
     # A ticket: one add for the wave, not one a lane, and no other atomic.
     expect 1 "$add" "$arch" probe_tickets
     expect 1 "_atomic_" "$arch" probe_tickets
@@ -61,7 +60,7 @@ for arch in gfx90a gfx942 gfx1030 gfx1100 gfx1201; do
     # Orders, where tools/operations.txt has a column: it is clang 19's code.
     case $arch in
         gfx90a | gfx942 | gfx1100)
-            compile "$arch" "$folder/units/operations.cpp" "$folder/operations.s" -S
+            listing "$arch" "$folder/units/operations.cpp" "$folder/operations.s"
             [ "$("$clang" -dumpversion | cut -d. -f1)" != 19 ] ||
                 "$(dirname "$0")/check-operations.py" "$arch" "$folder/operations.s"
             ;;

@@ -154,11 +154,18 @@ template <class QueueLane> RQ_INLINE void park(const TileParams &p, QueueLane &l
     }
 }
 
+// What a lane keeps for the queues; nothing where there are none, nor a record in memory.
+struct NoQueues {};
+template <bool Whole> RQ_INLINE auto queue_lane([[maybe_unused]] const TileParams &p) {
+    if constexpr (Whole) return NoQueues{};
+    else return TheQueue::lane(p.space, global_thread());
+}
+
 // The policy's launch. `Whole`: it may take as long as it needs and no ray is in a queue, so that it ends with the
 // last pixel and touches no queue; without the code for that the compiler has registers to spare.
 template <bool Whole, class S> RQ_INLINE void adaptive(const TileParams &p, const S &scene, RayTally &tally) {
-    [[maybe_unused]] auto lane = TheQueue::lane(p.space, global_thread());
-    [[maybe_unused]] const u64 start = device_ticks();
+    [[maybe_unused]] auto lane = queue_lane<Whole>(p);
+    const u64 start = device_ticks();
     [[maybe_unused]] u32 tile = (u32)((u64)global_wave() * tile_count(p) / grid_waves());
     Grab grab = first_grab<Whole>(p);
     Stash stash = Stash::of_this_wave(p);
@@ -174,7 +181,7 @@ template <bool Whole, class S> RQ_INLINE void adaptive(const TileParams &p, cons
             debt = 0;
             if (stash.count >= idle || (!primaries && stash.count > 0)) {
                 stash.refill(held);
-            } else if (!Whole && parked && idle > 0) {
+            } else if (parked && idle > 0) {
                 if constexpr (!Whole) parked = take_parked(p, lane, tile, held);
             } else if (primaries && idle > 0) {
                 stash.take_all(held, live);

@@ -1,16 +1,17 @@
 //! `rayq bench bfs`: frontiers against each other.
 
 use super::bfs::source_of;
+use super::outputs::Outputs;
 use super::progress::Status;
 use super::render::parse_seconds;
 use super::report::Origin;
 use super::signals::Signals;
+use super::work::{Lanes, parse_lanes};
 use crate::bench::bfs::{Row, Subject, TEPS, every_engine, measure};
 use crate::bench::plot::{Plot, Series};
 use crate::bfs::{Form, Settings};
 use crate::device::{Device, DeviceInfo};
 use crate::error::{Error, Result};
-use crate::film::Output;
 use crate::graph::Graph;
 use crate::queue::QueueKind;
 use clap::value_parser;
@@ -83,17 +84,6 @@ pub struct Args {
     quiet: bool,
 }
 
-/// `None`: as many as the device holds.
-type Lanes = Option<u32>;
-
-fn parse_lanes(text: &str) -> std::result::Result<Lanes, String> {
-    match text.parse() {
-        Ok(n @ 1..=0x4000_0000) => Ok(Some(n)),
-        _ if text == "max" => Ok(None),
-        _ => Err("give a number from 1 to 1073741824, or max".into()),
-    }
-}
-
 /// The JSON form.
 #[derive(Serialize)]
 struct Report {
@@ -117,18 +107,11 @@ struct Other {
     ms: f64,
 }
 
-/// Where the report goes.
-struct Outputs {
-    json: Option<Output>,
-    csv: Option<Output>,
-    plots: Option<PathBuf>,
-}
-
 /// Measures and reports.
 pub fn run(args: &Args) -> Result<()> {
     let began = Instant::now();
     let signals = Signals::install()?;
-    let outputs = Outputs::prepare(args)?;
+    let outputs = Outputs::prepare(args.json.as_deref(), args.csv.as_deref(), args.plots.as_deref())?;
     let compared = args.compare.as_deref().map_or(Ok(vec![]), read_compared)?;
     let device = super::open_device(&args.device, args.workers.map(usize::from), args.quiet)?;
     let mut report = Report {
@@ -140,14 +123,7 @@ pub fn run(args: &Args) -> Result<()> {
         rows: vec![],
         compared,
     };
-    let stop = || match signals.received() {
-        Some(signal) => Err(Error::Interrupted(signal)),
-        None if args.timeout.is_some_and(|limit| began.elapsed() >= limit) => {
-            let limit = args.timeout.unwrap_or_default().as_secs_f64();
-            Err(Error::Device(format!("not finished within {limit} s; the finished rows are kept")))
-        }
-        None => Ok(()),
-    };
+    let stop = || signals.go_on(began, args.timeout, "; the finished rows are kept");
     super::print(&head(&report))?;
     let end = args.graphs.iter().try_for_each(|name| {
         stop()?;
@@ -171,7 +147,7 @@ pub fn run(args: &Args) -> Result<()> {
         let others = report.compared.iter().filter(|o| o.graph == *name);
         super::print(&others.map(|o| other_line(o, subject.facts().traversed)).collect::<String>())
     });
-    let written = outputs.write(&report);
+    let written = outputs.write(&report, || table(&report.rows), |folder| write_plots(folder, &report));
     end.and(written)
 }
 
@@ -182,26 +158,6 @@ impl Args {
             (true, true) => (9..=13).map(|p| Some(1 << p)).chain([None]).collect(),
             (true, false) => vec![None],
         }
-    }
-}
-
-impl Outputs {
-    fn prepare(args: &Args) -> Result<Outputs> {
-        let prepare = |path: &Option<PathBuf>| path.as_deref().map(Output::prepare).transpose();
-        if let Some(folder) = &args.plots {
-            std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, e))?;
-        }
-        Ok(Outputs { json: prepare(&args.json)?, csv: prepare(&args.csv)?, plots: args.plots.clone() })
-    }
-
-    fn write(&self, report: &Report) -> Result<()> {
-        if let Some(json) = &self.json {
-            json.write((serde_json::to_string_pretty(report).expect("plain data") + "\n").as_bytes())?;
-        }
-        if let Some(csv) = &self.csv {
-            csv.write(table(&report.rows).as_bytes())?;
-        }
-        self.plots.as_deref().map_or(Ok(()), |folder| write_plots(folder, report))
     }
 }
 

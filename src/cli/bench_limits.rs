@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> Result<()> {
     let limits = told(&device, args.quiet)?;
     let Some(json) = json else { return Ok(()) };
     let report = Report { schema_version: 1, origin: Origin::here(), device: device.info(), limits };
-    json.write((serde_json::to_string_pretty(&report).expect("plain data") + "\n").as_bytes())
+    json.write(super::outputs::json(&report).as_bytes())
 }
 
 /// Measures the ceilings and prints them.

@@ -1,16 +1,17 @@
 //! `rayq bench queue`: queues against each other.
 
+use super::outputs::Outputs;
 use super::progress::Status;
 use super::render::{GRACE, parse_seconds};
 use super::report::Origin;
 use super::signals::Signals;
 use super::watchdog::Watchdog;
+use super::work::{Lanes, parse_lanes};
 use crate::bench::limits::{Demand, Limits, Share};
 use crate::bench::plot::{Plot, Series};
 use crate::bench::queue::{Case, Plan, Row, Workload, measure, most_lanes};
 use crate::device::{self, Device, DeviceInfo};
 use crate::error::{Error, Result};
-use crate::film::Output;
 use crate::queue::{QueueKind, QueueOptions};
 use clap::value_parser;
 use serde::Serialize;
@@ -110,20 +111,6 @@ enum Choice {
     All,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lanes {
-    Number(u32),
-    Max,
-}
-
-fn parse_lanes(text: &str) -> std::result::Result<Lanes, String> {
-    match text.parse() {
-        Ok(n @ 1..=0x4000_0000) => Ok(Lanes::Number(n)),
-        _ if text == "max" => Ok(Lanes::Max),
-        _ => Err("give a number from 1 to 1073741824, or max".into()),
-    }
-}
-
 /// The JSON form.
 #[derive(Clone, Serialize)]
 struct Report {
@@ -151,13 +138,6 @@ struct Hung {
     why: String,
 }
 
-/// Where the report goes.
-struct Outputs {
-    json: Option<Output>,
-    csv: Option<Output>,
-    plots: Option<PathBuf>,
-}
-
 impl Args {
     fn plan(&self) -> Plan {
         let cut = |ms: u64, most: u64| Duration::from_millis(if self.quick { ms.min(most) } else { ms });
@@ -168,23 +148,15 @@ impl Args {
         }
     }
 
-    fn outputs(&self) -> Result<Outputs> {
-        let prepare = |path: &Option<PathBuf>| path.as_deref().map(Output::prepare).transpose();
-        if let Some(folder) = &self.plots {
-            std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, e))?;
-        }
-        Ok(Outputs { json: prepare(&self.json)?, csv: prepare(&self.csv)?, plots: self.plots.clone() })
-    }
-
     /// Numbers of lanes to measure.
     fn lanes(&self, device: &dyn Device) -> Vec<Lanes> {
         if !self.lanes.is_empty() {
             return self.lanes.clone();
         }
-        let powers = |range: std::ops::RangeInclusive<u32>| range.map(|p| Lanes::Number(1 << p)).collect();
+        let powers = |range: std::ops::RangeInclusive<u32>| range.map(|p| Some(1 << p)).collect();
         match (device.is_wide(), self.quick) {
             (true, false) => powers(9..=15),
-            (true, true) => [9, 12, 15].map(|p| Lanes::Number(1 << p)).to_vec(),
+            (true, true) => [9, 12, 15].map(|p| Some(1 << p)).to_vec(),
             // One lane a processor, and twice as many.
             (false, _) => {
                 let most = device.info().compute_units.next_power_of_two().trailing_zeros();
@@ -267,14 +239,14 @@ impl Args {
         }
         let queues: Vec<_> = self.queues.iter().filter(|q| self.has_form(**q)).collect();
         let mut cases = vec![];
-        let lanes = if self.consumers.is_some() { vec![Lanes::Number(1)] } else { self.lanes(&**device) };
+        let lanes = if self.consumers.is_some() { vec![Some(1)] } else { self.lanes(&**device) };
         for &block in &self.block {
             for &wanted in &lanes {
                 for &&queue in &queues {
                     let case = self.case(queue, block);
                     let lanes = match wanted {
-                        Lanes::Number(n) => n,
-                        Lanes::Max => most_lanes(device, &case)?,
+                        Some(n) => n,
+                        None => most_lanes(device, &case)?,
                     };
                     for workload in self.workloads(lanes)? {
                         if self.queues.len() > 1 && workload.check(queue).is_err() {
@@ -317,7 +289,8 @@ fn place(workload: Workload) -> u32 {
 pub fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
     let signals = Signals::install()?;
-    let outputs = Arc::new(args.outputs()?);
+    let outputs =
+        Arc::new(Outputs::prepare(args.json.as_deref(), args.csv.as_deref(), args.plots.as_deref())?);
     let device = super::open_device(&args.device, None, args.quiet)?;
     let cases = args.cases(&device)?;
     let limits = args.limits.then(|| super::bench_limits::told(&device, args.quiet)).transpose()?;
@@ -334,14 +307,7 @@ pub fn run(args: &Args) -> Result<()> {
     let watchdog = args.timeout.map(|limit| watch(start + limit, limit, &outputs));
     super::print(&head(&report))?;
     let mut shown = None;
-    let stop = || match signals.received() {
-        Some(signal) => Err(Error::Interrupted(signal)),
-        None if args.timeout.is_some_and(|limit| start.elapsed() >= limit) => {
-            let limit = args.timeout.unwrap_or_default().as_secs_f64();
-            Err(Error::Device(format!("not finished within {limit} s; the finished rows are kept")))
-        }
-        None => Ok(()),
-    };
+    let stop = || signals.go_on(start, args.timeout, "; the finished rows are kept");
     let end = cases.iter().try_for_each(|case| {
         stop()?;
         let status = Status::new(args.quiet);
@@ -369,7 +335,7 @@ pub fn run(args: &Args) -> Result<()> {
         Ok(())
     });
     drop(watchdog);
-    let written = outputs.write(&report);
+    let written = save(&outputs, &report);
     end.and(written)?;
     match report.hung.len() {
         0 => Ok(()),
@@ -398,7 +364,7 @@ const MOST_THREADS: u32 = 4096;
 fn watch(deadline: Instant, limit: Duration, outputs: &Arc<Outputs>) -> Watchdog<Report> {
     let outputs = Arc::clone(outputs);
     Watchdog::start(deadline + GRACE, move |report| {
-        let saved = match report.map(|report| outputs.write(&report)) {
+        let saved = match report.map(|report| save(&outputs, &report)) {
             None => "no row was finished".into(),
             Some(Ok(())) => "the finished rows are kept".into(),
             Some(Err(error)) => format!("saving the finished rows failed, too: {error}"),
@@ -414,16 +380,8 @@ fn watch(deadline: Instant, limit: Duration, outputs: &Arc<Outputs>) -> Watchdog
     })
 }
 
-impl Outputs {
-    fn write(&self, report: &Report) -> Result<()> {
-        if let Some(json) = &self.json {
-            json.write((serde_json::to_string_pretty(report).expect("plain data") + "\n").as_bytes())?;
-        }
-        if let Some(csv) = &self.csv {
-            csv.write(table(&report.rows).as_bytes())?;
-        }
-        self.plots.as_deref().map_or(Ok(()), |folder| write_plots(folder, report))
-    }
+fn save(outputs: &Outputs, report: &Report) -> Result<()> {
+    outputs.write(report, || table(&report.rows), |folder| write_plots(folder, report))
 }
 
 fn head(report: &Report) -> String {

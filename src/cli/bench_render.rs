@@ -1,6 +1,7 @@
 //! `rayq bench render`: engines against each other.
 
 use super::bench_table::{self, Group, Report};
+use super::outputs::Outputs;
 use super::progress::Status;
 use super::render::parse_seconds;
 use super::report::Origin;
@@ -11,7 +12,6 @@ use crate::bench::sweep::Sweep;
 use crate::device::Device;
 use crate::engine::{Compact, EngineKind, Policy, Settings};
 use crate::error::{Error, Result};
-use crate::film::Output;
 use crate::queue::QueueKind;
 use crate::scene::{Overrides, Scene};
 use clap::value_parser;
@@ -181,38 +181,11 @@ impl Args {
     }
 }
 
-/// Where the report goes.
-struct Outputs {
-    json: Option<Output>,
-    csv: Option<Output>,
-    plots: Option<PathBuf>,
-}
-
-impl Outputs {
-    fn prepare(args: &Args) -> Result<Outputs> {
-        let prepare = |path: &Option<PathBuf>| path.as_deref().map(Output::prepare).transpose();
-        if let Some(folder) = &args.plots {
-            std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, e))?;
-        }
-        Ok(Outputs { json: prepare(&args.json)?, csv: prepare(&args.csv)?, plots: args.plots.clone() })
-    }
-
-    fn write(&self, report: &Report) -> Result<()> {
-        if let Some(json) = &self.json {
-            json.write((serde_json::to_string_pretty(report).expect("plain data") + "\n").as_bytes())?;
-        }
-        if let Some(csv) = &self.csv {
-            csv.write(bench_table::csv(report).as_bytes())?;
-        }
-        self.plots.as_deref().map_or(Ok(()), |folder| bench_table::plots(folder, report))
-    }
-}
-
 /// Measures and reports. What is finished when a signal or the time limit ends it is kept.
 pub fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
     let signals = Signals::install()?;
-    let outputs = Outputs::prepare(args)?;
+    let outputs = Outputs::prepare(args.json.as_deref(), args.csv.as_deref(), args.plots.as_deref())?;
     let device = super::open_device(&args.device, args.workers, args.quiet)?;
     let pictures = args.pictures(&*device)?;
     let limits = args.limits.then(|| super::bench_limits::told(&device, args.quiet)).transpose()?;
@@ -226,18 +199,12 @@ pub fn run(args: &Args) -> Result<()> {
         groups: vec![],
         worst: vec![],
     };
-    let stop = || match (signals.received(), args.timeout) {
-        (Some(signal), _) => Err(Error::Interrupted(signal)),
-        (None, Some(limit)) if start.elapsed() >= limit => {
-            let limit = limit.as_secs_f64();
-            Err(Error::Device(format!("not finished within {limit} s; the finished rows are kept")))
-        }
-        _ => Ok(()),
-    };
+    let stop = || signals.go_on(start, args.timeout, "; the finished rows are kept");
     let measured = pictures.iter().try_for_each(|picture| one(args, &device, picture, &mut report, &stop));
     report.worst = bench_table::worst(&report);
     let told = super::print(&bench_table::worst_text(&report));
-    let written = outputs.write(&report);
+    let written =
+        outputs.write(&report, || bench_table::csv(&report), |folder| bench_table::plots(folder, &report));
     measured.and(told).and(written).and(refusals(&report))
 }
 

@@ -145,14 +145,7 @@ pub fn run(args: &Args) -> Result<()> {
         out.write(&export::matrix_market(&graph))?;
     }
     let device = super::open_device(&args.device, args.workers.map(usize::from), args.quiet)?;
-    let stop = || match signals.received() {
-        Some(signal) => Err(Error::Interrupted(signal)),
-        None if args.timeout.is_some_and(|limit| began.elapsed() >= limit) => {
-            let limit = args.timeout.unwrap_or_default().as_secs_f64();
-            Err(Error::Device(format!("not finished within {limit} s")))
-        }
-        None => Ok(()),
-    };
+    let stop = || signals.go_on(began, args.timeout, "");
     let settings = args.settings();
     let on_device = Arc::new(DeviceGraph::new(&device, &graph, args.engine == Engine::Direction)?);
     let mut search = Search::new(&on_device, &settings)?;
@@ -179,9 +172,7 @@ pub fn run(args: &Args) -> Result<()> {
         out.write(levels_text(&graph, &first_levels).as_bytes())?;
     }
     match json {
-        Some(json) => {
-            json.write((serde_json::to_string_pretty(&report).expect("plain data") + "\n").as_bytes())
-        }
+        Some(json) => json.write(super::outputs::json(&report).as_bytes()),
         None => Ok(()),
     }
 }

@@ -5,7 +5,7 @@ use crate::device::cache::Cache;
 use crate::device::rtc::{Compiled, wrapper};
 use crate::device::{hiprtc, hiprtc::HipRtc, nvrtc::Nvrtc};
 use crate::error::{Error, Result};
-use crate::programs::{Axis, COUNTED_PROGRAMS, PROGRAMS, Unit};
+use crate::programs::{Axis, COUNTED, COUNTED_PROGRAMS, PROGRAMS, Unit};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -64,8 +64,7 @@ fn units() -> impl Iterator<Item = Unit> {
 /// Whether the unit is no instrumented build, and its queue, if any, the first of its program's.
 fn stands_for_others(unit: &Unit) -> bool {
     let first = |(axis, value): (&&Axis, &&str)| axis.name != "QUEUE" || axis.values.first() == Some(value);
-    PROGRAMS.iter().any(|p| p.name == unit.program.name)
-        && unit.program.axes.iter().zip(&unit.choice).all(first)
+    !unit.program.axes.contains(&&COUNTED) && unit.program.axes.iter().zip(&unit.choice).all(first)
 }
 
 fn export(folder: &Path) -> Result<()> {

@@ -12,6 +12,7 @@ pub mod devices;
 pub mod info;
 pub mod kernels;
 pub mod litmus;
+mod outputs;
 mod picture;
 pub mod preview;
 pub mod profile;

@@ -247,9 +247,7 @@ impl Common {
         let report =
             Report { schema_version: 1, origin: Origin::here(), device: device.info(), measured: &measured };
         match json {
-            Some(json) => {
-                json.write((serde_json::to_string_pretty(&report).expect("plain data") + "\n").as_bytes())
-            }
+            Some(json) => json.write(super::outputs::json(&report).as_bytes()),
             None => Ok(()),
         }
     }

@@ -217,7 +217,7 @@ pub fn run(args: &Args) -> Result<()> {
 
 impl Report {
     fn write(&self, json: &Option<Output>) -> Result<()> {
-        let text = || serde_json::to_string_pretty(self).expect("plain data") + "\n";
+        let text = || super::outputs::json(self);
         json.as_ref().map_or(Ok(()), |json| json.write(text().as_bytes()))
     }
 }

@@ -105,6 +105,18 @@ pub(super) fn parse_tile(text: &str) -> std::result::Result<(u32, u32), String> 
     }
 }
 
+/// A number of lanes; `None`: as many as the device holds.
+pub type Lanes = Option<u32>;
+
+/// A number, or `max`.
+pub fn parse_lanes(text: &str) -> std::result::Result<Lanes, String> {
+    match text.parse() {
+        Ok(n @ 1..=0x4000_0000) => Ok(Some(n)),
+        _ if text == "max" => Ok(None),
+        _ => Err("give a number from 1 to 1073741824, or max".into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

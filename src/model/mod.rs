@@ -208,21 +208,22 @@ impl Default for Surface {
     }
 }
 
-/// A light without size (KHR_lights_punctual), in the world's space.
+/// A light without size, in the world's space. In models (KHR_lights_punctual) lux and candela of colour 1 count as 1;
+/// a scene file's colours are these over pi, as its format says.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Lamp {
-    /// Infinitely far; `color` is irradiance on a facing surface (lux of colour 1 count as 1).
+pub enum Light {
+    /// Infinitely far away.
     Directional {
         /// Unit, from the scene to the light.
         direction: Vec3,
-        /// Irradiance.
+        /// Irradiance on a surface that faces it.
         color: Vec3,
     },
-    /// A point; `color` is radiant intensity (candela of colour 1 count as 1).
+    /// A point.
     Point {
         /// Where.
         position: Vec3,
-        /// Intensity.
+        /// Radiant intensity: irradiance at distance 1.
         color: Vec3,
     },
     /// A cone, full inside the inner angle, fading to nothing at the outer one.
@@ -231,11 +232,32 @@ pub enum Lamp {
         position: Vec3,
         /// Unit, the way the light travels.
         direction: Vec3,
-        /// Intensity along the axis.
+        /// Radiant intensity along the axis.
         color: Vec3,
         /// Cosines of the inner and the outer angle, from the axis; inner > outer.
         cosines: [f32; 2],
     },
+}
+
+impl Light {
+    /// The same in another unit: its colour times `factor`.
+    pub fn times(self, factor: f32) -> Light {
+        let mut light = self;
+        match &mut light {
+            Light::Directional { color, .. } | Light::Point { color, .. } | Light::Spot { color, .. } => {
+                *color *= factor;
+            }
+        }
+        light
+    }
+
+    /// The most irradiance on any surface, no nearer to it than `reach`.
+    pub fn irradiance(&self, reach: f32) -> Vec3 {
+        match *self {
+            Light::Directional { color, .. } => color,
+            Light::Point { color, .. } | Light::Spot { color, .. } => color / (reach * reach),
+        }
+    }
 }
 
 /// A file's contents.
@@ -250,7 +272,7 @@ pub struct Model {
     /// Images that surfaces wear.
     pub images: Vec<Arc<Image>>,
     /// Lights.
-    pub lamps: Vec<Lamp>,
+    pub lamps: Vec<Light>,
     /// Triangles that were left out because their corners lie on a line or a point.
     pub degenerate: u64,
     /// What the file asks for and does not get, one line each.

@@ -7,7 +7,7 @@ use super::validate::{self, Names, at_most, in_range, in_range_whole, material_i
 use super::{Instance, MAX_MATERIALS, Material, camera};
 use crate::accel::Shape;
 use crate::model::generate::{self, Generator};
-use crate::model::{self, Image, Lamp, Model};
+use crate::model::{self, Image, Light, Model};
 use glam::{Affine3A, DAffine3, DMat3, DVec3, Vec3A};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -29,7 +29,7 @@ pub struct Models<'a> {
     pub meshes: Vec<Arc<Shape>>,
     pub instances: Vec<Instance>,
     pub images: Vec<Arc<Image>>,
-    pub lamps: Vec<Lamp>,
+    pub lamps: Vec<Light>,
     pub files: Vec<PathBuf>,
     pub warnings: Vec<String>,
     loaded: HashMap<Key, Loaded>,

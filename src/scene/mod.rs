@@ -19,6 +19,7 @@ mod principled;
 mod source;
 mod validate;
 
+pub use crate::model::Light;
 pub use camera::Camera;
 pub use source::MAX_FILE_BYTES;
 
@@ -146,36 +147,6 @@ pub enum LightSampling {
     Surfaces,
 }
 
-/// A light without size.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Light {
-    /// Infinitely far away.
-    Directional {
-        /// Unit vector from the scene to the light.
-        direction: Vec3,
-        /// Irradiance on a surface that faces it.
-        color: Vec3,
-    },
-    /// A point.
-    Point {
-        /// Where it is.
-        position: Vec3,
-        /// Radiant intensity: irradiance at distance 1.
-        color: Vec3,
-    },
-    /// A cone, full inside the inner angle, fading to nothing at the outer one; in general scenes alone.
-    Spot {
-        /// Where it is.
-        position: Vec3,
-        /// Unit vector, the way the light travels.
-        direction: Vec3,
-        /// Radiant intensity along the axis.
-        color: Vec3,
-        /// Cosines of the inner and the outer angle, from the axis; inner > outer.
-        cosines: [f32; 2],
-    },
-}
-
 /// What a surface does with light. Albedos are 0..=1 a channel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Material {
@@ -284,7 +255,7 @@ pub struct Scene {
     /// What surfaces wear.
     pub images: Vec<Arc<model::Image>>,
     /// Lights of models.
-    pub lamps: Vec<model::Lamp>,
+    pub lamps: Vec<Light>,
     /// Files that the scene was read from beside its own.
     pub files: Vec<PathBuf>,
     /// What files ask for and do not get, one line each.
@@ -376,21 +347,13 @@ impl Scene {
         let sky = self.sky.as_ref().map_or(gradient, SkyImage::brightness);
         // Path tracing asks for the lights too, at diffuse hits; its ambient light is the background's.
         let ambient = if self.integrator == Integrator::Whitted { self.ambient } else { Vec3::ZERO };
-        let direct = self.lights.iter().fold(ambient, |sum, light| sum + light.irradiance());
-        let direct = self.lamps.iter().fold(direct, |sum, lamp| sum + lamp_irradiance(lamp));
+        let direct = self.lights.iter().fold(ambient, |sum, light| sum + light.irradiance(POINT_LIGHT_REACH));
+        // Theirs is not over pi.
+        let lamp = |lamp: &Light| lamp.irradiance(POINT_LIGHT_REACH) * std::f32::consts::FRAC_1_PI;
+        let direct = self.lamps.iter().fold(direct, |sum, light| sum + lamp(light));
         let weight = if self.is_general() { MOST_WEIGHT } else { 1.0 };
         weight * sky.max(emission + direct.max_element())
     }
-}
-
-/// The most irradiance over pi on any surface, no nearer than [`POINT_LIGHT_REACH`].
-fn lamp_irradiance(lamp: &model::Lamp) -> Vec3 {
-    let near = POINT_LIGHT_REACH * POINT_LIGHT_REACH;
-    let irradiance = match *lamp {
-        model::Lamp::Directional { color, .. } => color,
-        model::Lamp::Point { color, .. } | model::Lamp::Spot { color, .. } => color / near,
-    };
-    irradiance * std::f32::consts::FRAC_1_PI
 }
 
 impl SkyImage {
@@ -401,18 +364,6 @@ impl SkyImage {
         let brightest = texels.iter().map(|t| t.max_element()).fold(0.0, f32::max);
         let mean = texels.iter().map(|t| f64::from(t.max_element())).sum::<f64>() / texels.len() as f64;
         brightest.min(MOST_OF_MEAN * mean as f32)
-    }
-}
-
-impl Light {
-    /// The most irradiance on any surface, no nearer than [`POINT_LIGHT_REACH`].
-    fn irradiance(&self) -> Vec3 {
-        match *self {
-            Light::Directional { color, .. } => color,
-            Light::Point { color, .. } | Light::Spot { color, .. } => {
-                color / (POINT_LIGHT_REACH * POINT_LIGHT_REACH)
-            }
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use glam::Vec3;
 use rayq::device::cpu::CpuDevice;
 use rayq::engine::{Counts, Render, Settings};
 use rayq::film::Film;
-use rayq::model::{Image, Lamp, Texels};
+use rayq::model::{Image, Light, Texels};
 use rayq::scene::{Format, LightSampling, Scene, SkyImage};
 use rayq_sim::{Options, SimDevice};
 use std::f64::consts::PI;
@@ -140,7 +140,7 @@ fn lamps_without_size_have_their_irradiance() {
     assert_eq!(mean(&film, 0).0, 0.0);
     // A model's lamps give candela and lux: irradiance, without the pi.
     let mut scene = parse(&floor(1, ""), Path::new(""));
-    scene.lamps.push(Lamp::Point { position: Vec3::new(3.0, 4.0, 0.0), color: Vec3::splat(50.0) });
+    scene.lamps.push(Light::Point { position: Vec3::new(3.0, 4.0, 0.0), color: Vec3::splat(50.0) });
     shows(&scene, 2.0 * cosine / PI, 1e-5);
 }
 

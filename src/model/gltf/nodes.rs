@@ -4,7 +4,7 @@ use super::json::{Index, Node};
 use super::source::Source;
 use super::trigonometry::sine_and_cosine;
 use crate::error::Result;
-use crate::model::{Lamp, Warnings};
+use crate::model::{Light, Warnings};
 use glam::{DAffine3, DMat3, DQuat, DVec3, Vec3};
 use std::f64::consts::FRAC_PI_2;
 
@@ -108,7 +108,12 @@ fn local(source: &Source, node: &Node, index: Index) -> Result<DAffine3> {
 }
 
 /// A node's light. Intensities are taken as they are: one candela, or one lux of a directional light, is 1.
-pub fn lamp(source: &Source, placed: &Placed, light: Index, warnings: &mut Warnings) -> Result<Option<Lamp>> {
+pub fn lamp(
+    source: &Source,
+    placed: &Placed,
+    light: Index,
+    warnings: &mut Warnings,
+) -> Result<Option<Light>> {
     let place = format!("KHR_lights_punctual.lights[{light}]");
     let lights = &source.root.extensions.lights.lights;
     let light =
@@ -136,8 +141,8 @@ pub fn lamp(source: &Source, placed: &Placed, light: Index, warnings: &mut Warni
         return Ok(None);
     };
     Ok(Some(match light.kind.as_str() {
-        "directional" => Lamp::Directional { direction: -axis, color },
-        "point" => Lamp::Point { position, color },
+        "directional" => Light::Directional { direction: -axis, color },
+        "point" => Light::Point { position, color },
         "spot" => {
             let inner = light.spot.inner_cone_angle.unwrap_or(0.0);
             let outer = light.spot.outer_cone_angle.unwrap_or(std::f64::consts::FRAC_PI_4);
@@ -149,7 +154,7 @@ pub fn lamp(source: &Source, placed: &Placed, light: Index, warnings: &mut Warni
                 );
                 return Err(source.fault(text));
             }
-            Lamp::Spot { position, direction: axis, color, cosines: [cosines[0], cosines[1].max(0.0)] }
+            Light::Spot { position, direction: axis, color, cosines: [cosines[0], cosines[1].max(0.0)] }
         }
         other => {
             let text = format!("{place}: unknown type `{other}`; allowed: directional, point, spot");

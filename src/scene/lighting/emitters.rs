@@ -7,8 +7,8 @@
 use super::texture::linear_texels;
 use crate::accel::World;
 use crate::layout::{Emitter, MeshInstance};
-use crate::model::{Lamp, Surface};
-use crate::scene::{Light, Material, Scene};
+use crate::model::{Light, Surface};
+use crate::scene::{Material, Scene};
 use glam::{DVec3, Vec3};
 use std::f64::consts::PI;
 
@@ -157,17 +157,11 @@ fn surface_numbers(materials: &[Material]) -> Vec<u32> {
 /// Lights without size. Those of the scene file give irradiance or intensity over pi, those of models as it is.
 fn points(scene: &Scene) -> Vec<Point> {
     let pi = std::f32::consts::PI;
-    let listed = scene.lights.iter().map(|light| match *light {
-        Light::Directional { direction, color } => Lamp::Directional { direction, color: color * pi },
-        Light::Point { position, color } => Lamp::Point { position, color: color * pi },
-        Light::Spot { position, direction, color, cosines } => {
-            Lamp::Spot { position, direction, color: color * pi, cosines }
-        }
-    });
-    listed.chain(scene.lamps.iter().copied()).map(|lamp| point(&lamp)).collect()
+    let listed = scene.lights.iter().map(|light| light.times(pi));
+    listed.chain(scene.lamps.iter().copied()).map(point).collect()
 }
 
-fn point(lamp: &Lamp) -> Point {
+fn point(light: Light) -> Point {
     let emitter = |kind, place: Vec3, color: Vec3| Emitter {
         kind,
         place: place.into(),
@@ -175,14 +169,14 @@ fn point(lamp: &Lamp) -> Point {
         surface: NO_SURFACE,
         ..Emitter::default()
     };
-    match *lamp {
-        Lamp::Directional { direction, color } => {
+    match light {
+        Light::Directional { direction, color } => {
             Point { emitter: emitter(DIRECTIONAL, direction, color), strength: mean(color) }
         }
-        Lamp::Point { position, color } => {
+        Light::Point { position, color } => {
             Point { emitter: emitter(POINT, position, color), strength: 4.0 * PI * mean(color) }
         }
-        Lamp::Spot { position, direction, color, cosines: [inner, outer] } => {
+        Light::Spot { position, direction, color, cosines: [inner, outer] } => {
             let uv = [inner, outer, 0.0, 0.0, 0.0, 0.0];
             let emitter = Emitter { first: direction.into(), uv, ..emitter(SPOT, position, color) };
             // Half of the ramp between the cones counts.
