@@ -3,6 +3,7 @@
 //! The trees are built by the crate obvhs and written out in the layout that kernels/trace/world.h walks. How they
 //! are built never shows in a picture: a ray's nearest hit is the smallest (t, instance, number) whatever the tree.
 
+mod plan;
 mod tree;
 
 use crate::error::{Error, Result};
@@ -32,9 +33,10 @@ const OWN_MATERIALS: u32 = u32::MAX;
 /// Most triangles of all meshes together: they are counted in 32 bits.
 pub const MAX_TRIANGLES: u64 = u32::MAX as u64;
 /// Most nodes on the way to a leaf of a mesh's tree, and of the world's. With one entry for the way out of an
-/// instance, both fit the stack of kernels/trace/world.h.
-const MESH_DEPTH: u32 = 40;
-const WORLD_DEPTH: u32 = 23;
+/// instance, both fit the stack of kernels/trace/world.h. Trees that are halved stay within these: 2^32 triangles, four
+/// a leaf, and 2^31 items of the world.
+const MESH_DEPTH: u32 = 31;
+const WORLD_DEPTH: u32 = 32;
 
 /// A mesh and, once it is asked for, its tree: scenes that share the mesh share that too.
 #[derive(Debug)]

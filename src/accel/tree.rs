@@ -4,6 +4,7 @@
 //! BVHs", HPG 2017: boxes in whole numbers of a grid that each node has for itself, children in the slots from
 //! which rays of every octant meet them about in order.
 
+use super::plan::Plan;
 use crate::layout::BvhNode;
 use glam::{DVec3, Vec3A};
 use obvhs::BvhBuildParams;
@@ -13,7 +14,7 @@ use obvhs::ploc::{PlocSearchDistance, SortPrecision};
 use std::time::Duration;
 
 /// Children of a node.
-const WIDTH: usize = 8;
+pub const WIDTH: usize = 8;
 /// Most items of a leaf: `BvhNode::leaves` has 3 bits for their number and 5 for where they start.
 const MOST_IN_LEAF: u32 = 4;
 
@@ -61,16 +62,18 @@ impl Tree {
             reinsertion_batch_ratio: 0.02,
             post_collapse_reinsertion_batch_ratio_multiplier: 0.0,
             sort_precision: SortPrecision::U64,
-            max_prims_per_leaf: leaf.min(MOST_IN_LEAF),
+            // Leaves are made below.
+            max_prims_per_leaf: 1,
             collapse_traversal_cost: 3.0,
         };
         let built = build_bvh2(bounds, parameters, &mut Duration::default());
-        let (tree, found) = Tree::widen(&built);
-        if found <= depth { tree } else { Tree::widen(&halved(bounds, tree.order, leaf)).0 }
+        let (tree, found) = Tree::widen(&built, leaf);
+        if found <= depth { tree } else { Tree::widen(&halved(bounds, tree.order, leaf), leaf).0 }
     }
 
     /// Brings a tree of two children a node together; says how many nodes lie on the way to the deepest leaf.
-    fn widen(built: &Bvh2) -> (Tree, u32) {
+    fn widen(built: &Bvh2, leaf: u32) -> (Tree, u32) {
+        let plan = Plan::new(built, leaf.min(MOST_IN_LEAF));
         let mut tree = Tree {
             nodes: vec![BvhNode::default()],
             order: Vec::with_capacity(built.primitive_indices.len()),
@@ -80,7 +83,7 @@ impl Tree {
         let mut deepest = 0;
         while let Some((theirs, ours, depth)) = open.pop() {
             deepest = deepest.max(depth);
-            let children = children(built, theirs);
+            let children = plan.children(theirs);
             let slots = slots(built, &children);
             let (mut node, grid) = framed(&built.nodes[theirs as usize].aabb);
             node.first_child = tree.nodes.len() as u32;
@@ -91,18 +94,16 @@ impl Tree {
                     (0..3).for_each(|axis| node.sides[0][axis][slot] = 255);
                     continue;
                 };
-                let child = &built.nodes[child as usize];
-                grid.quantise(&mut node, slot, &child.aabb);
-                if child.is_leaf() {
-                    let (first, count) = (child.first_index as usize, child.prim_count as usize);
+                grid.quantise(&mut node, slot, &built.nodes[child as usize].aabb);
+                if let Some(count) = plan.leaf_items(child) {
                     let place = tree.order.len() as u32 - node.first_item;
-                    node.leaves[slot] = (child.prim_count as u8) << 5 | place as u8;
-                    tree.order.extend_from_slice(&built.primitive_indices[first..first + count]);
+                    node.leaves[slot] = (count as u8) << 5 | place as u8;
+                    plan.take_items(child, &mut tree.order);
                 } else {
                     node.inner |= 1 << slot;
                 }
             }
-            let inner = slots.iter().flatten().filter(|&&child| !built.nodes[child as usize].is_leaf());
+            let inner = slots.iter().flatten().filter(|&&child| plan.leaf_items(child).is_none());
             let first = open.len();
             for &child in inner {
                 open.push((child, tree.nodes.len() as u32, depth + 1));
@@ -113,24 +114,6 @@ impl Tree {
         }
         (tree, deepest)
     }
-}
-
-/// Up to eight descendants of a node that together hold all it holds: the largest boxes are opened first.
-fn children(built: &Bvh2, node: u32) -> Vec<u32> {
-    let root = &built.nodes[node as usize];
-    if root.is_leaf() {
-        return vec![node];
-    }
-    let mut children = vec![root.first_index, root.first_index + 1];
-    while children.len() < WIDTH {
-        let area = |&i: &usize| built.nodes[children[i] as usize].aabb.half_area();
-        let inner = (0..children.len()).filter(|&i| !built.nodes[children[i] as usize].is_leaf());
-        let Some(largest) = inner.max_by(|a, b| area(a).total_cmp(&area(b))) else { break };
-        let first = built.nodes[children[largest] as usize].first_index;
-        children[largest] = first;
-        children.push(first + 1);
-    }
-    children
 }
 
 /// Each child in the slot whose three bits say best where it lies: bit k is set on the upper side of axis k. A ray
