@@ -7,7 +7,7 @@
 #define RQ_METHOD inline __attribute__((always_inline))
 #define RQ_NOINLINE static __attribute__((noinline))
 #define RQ_UNROLL
-// A lane is a whole core: it tests eight spheres at once.
+// A lane is a whole core: it tests eight spheres or boxes at once.
 #define RQ_LANE_TESTS_EIGHT 1
 #define RQ_UNROLL_BY(n)
 #define RQ_NO_UNROLL
@@ -126,43 +126,9 @@ RQ_INLINE float sqrt_exact(float a) { return __builtin_sqrtf(a); }
 RQ_INLINE float reciprocal(float a) { return 1.0f / a; }
 RQ_INLINE float divide(float a, float b) { return a / b; }
 RQ_INLINE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-// Which of eight numbers are above 0, a bit each. Written out for x86, where compilers do not see that there is an
-// instruction for it.
-RQ_INLINE u32 above_zero(const float (&v)[8]) {
-#if defined(__AVX__)
-    typedef float Eight __attribute__((vector_size(32)));
-    Eight all;
-    __builtin_memcpy(&all, v, sizeof all);
-    return (u32)__builtin_ia32_movmskps256((Eight)(all > 0.0f));
-#elif defined(__SSE__)
-    typedef float Four __attribute__((vector_size(16)));
-    Four low, high;
-    __builtin_memcpy(&low, v, sizeof low);
-    __builtin_memcpy(&high, v + 4, sizeof high);
-    return (u32)(__builtin_ia32_movmskps((Four)(low > 0.0f)) | __builtin_ia32_movmskps((Four)(high > 0.0f)) << 4);
-#else
-    u32 mask = 0;
-    for (u32 k = 0; k < 8; ++k) mask |= (u32)(v[k] > 0.0f) << k;
-    return mask;
-#endif
-}
 // To the nearest integer, ties to even; 0 <= f < 2^32.
 RQ_INLINE u32 round_to_u32(float f) { return (u32)(i64)__builtin_rintf(f); }
 RQ_INLINE float abs_of(float a) { return __builtin_fabsf(a); }
-// Bit k: a[k] <= b[k].
-RQ_INLINE u32 lanes_not_above(const float (&a)[8], const float (&b)[8]) {
-#if defined(__AVX__)
-    typedef float Floats __attribute__((vector_size(32)));
-    Floats x, y;
-    __builtin_memcpy(&x, a, sizeof x);
-    __builtin_memcpy(&y, b, sizeof y);
-    return (u32)__builtin_ia32_movmskps256((Floats)(x <= y));
-#else
-    u32 lanes = 0;
-    for (u32 k = 0; k < 8; ++k) lanes |= (u32)(a[k] <= b[k]) << k;
-    return lanes;
-#endif
-}
 RQ_INLINE u32 as_bits(float f) {
     u32 u;
     __builtin_memcpy(&u, &f, 4);
@@ -172,6 +138,67 @@ RQ_INLINE float as_float(u32 u) {
     float f;
     __builtin_memcpy(&f, &u, 4);
     return f;
+}
+
+// ---- eight numbers side by side, each with the arithmetic of one; written out for x86 where compilers do not see that
+// there is an instruction for it. Between Eights, + - * < and their like are the compiler's own.
+typedef float Eight __attribute__((vector_size(32)));
+typedef i32 EightInts __attribute__((vector_size(32)));
+
+RQ_INLINE Eight eight(float v) { return Eight{v, v, v, v, v, v, v, v}; }
+RQ_INLINE Eight load_eight(const float (&numbers)[8]) {
+    Eight v;
+    __builtin_memcpy(&v, numbers, sizeof v);
+    return v;
+}
+RQ_INLINE Eight load_eight(const u8 *bytes) {
+#if defined(__AVX2__) && !defined(__clang__)
+    typedef char Bytes __attribute__((vector_size(16)));
+    typedef u64 Words __attribute__((vector_size(16)));
+    u64 all;
+    __builtin_memcpy(&all, bytes, 8);
+    return __builtin_convertvector((EightInts)__builtin_ia32_pmovzxbd256((Bytes)Words{all, 0}), Eight);
+#else
+    typedef u8 EightBytes __attribute__((vector_size(8)));
+    EightBytes v;
+    __builtin_memcpy(&v, bytes, sizeof v);
+    return __builtin_convertvector(__builtin_convertvector(v, EightInts), Eight);
+#endif
+}
+RQ_INLINE Eight fma(Eight a, Eight b, Eight c) {
+#if defined(__FMA__)
+    return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+    for (u32 k = 0; k < 8; ++k) a[k] = fma(a[k], b[k], c[k]);
+    return a;
+#endif
+}
+RQ_INLINE Eight fma(Eight a, float b, Eight c) { return fma(a, eight(b), c); }
+RQ_INLINE Eight fma(Eight a, float b, float c) { return fma(a, eight(b), eight(c)); }
+// Number order[k] of `v` in place k.
+RQ_INLINE Eight ordered(Eight v, EightInts order) {
+#if defined(__AVX2__)
+    return __builtin_ia32_permvarsf256(v, order);
+#else
+    Eight to;
+    for (u32 k = 0; k < 8; ++k) to[k] = v[order[k]];
+    return to;
+#endif
+}
+// Where a comparison holds, a bit each.
+RQ_INLINE u32 where(EightInts holds) {
+#if defined(__AVX__)
+    return (u32)__builtin_ia32_movmskps256((Eight)holds);
+#elif defined(__SSE__)
+    typedef float Four __attribute__((vector_size(16)));
+    Four halves[2];
+    __builtin_memcpy(halves, &holds, sizeof holds);
+    return (u32)(__builtin_ia32_movmskps(halves[0]) | __builtin_ia32_movmskps(halves[1]) << 4);
+#else
+    u32 bits = 0;
+    for (u32 k = 0; k < 8; ++k) bits |= (u32)(holds[k] & 1) << k;
+    return bits;
+#endif
 }
 
 }  // namespace rq

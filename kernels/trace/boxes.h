@@ -18,6 +18,11 @@ constexpr float box_margin = 1.0f / 1048576.0f;  // 2^-20
 struct BoxRay {
     Vec3 inverse, near_origin, far_origin;
     u32 down;
+#if RQ_LANE_TESTS_EIGHT
+    // Where its near and far sides begin in BvhNode::sides, and the slots in its order.
+    u32 near_x, near_y, near_z, far_x, far_y, far_z;
+    EightInts order;
+#endif
 };
 
 // 1/d, or a finite stand-in where the ray runs along the axis.
@@ -35,6 +40,12 @@ RQ_INLINE BoxRay box_ray(Vec3 o, Vec3 d) {
     const Vec3 along = vec(x != 0 ? -blur : blur, y != 0 ? -blur : blur, z != 0 ? -blur : blur);
     ray.near_origin = o + along;
     ray.far_origin = o - along;
+#if RQ_LANE_TESTS_EIGHT
+    constexpr u32 upper = sizeof BvhNode::sides[0];
+    ray.near_x = upper * x, ray.near_y = upper * y + 8, ray.near_z = upper * z + 16;
+    ray.far_x = upper - upper * x, ray.far_y = upper - upper * y + 8, ray.far_z = upper - upper * z + 16;
+    ray.order = EightInts{0, 1, 2, 3, 4, 5, 6, 7} ^ (i32)ray.down;
+#endif
     return ray;
 }
 
@@ -50,28 +61,43 @@ RQ_INLINE GridRay grid_ray(const BoxRay &ray, Vec3 origin, u32 exponents) {
 }
 
 #if RQ_LANE_TESTS_EIGHT
-// The slots whose boxes the ray enters before `t_max`, as bits.
-RQ_INLINE u32 entered_slots(const BvhNode &node, const BoxRay &ray, float t_max) {
+// Where a ray entered the boxes of a node, in its order: which of them are nearer than a hit that it has found since
+// needs no second look at the node.
+constexpr bool entries_are_kept = true;
+typedef Eight Entries;
+RQ_INLINE u32 entered_before(const Entries &entries, float t_max) { return where(entries <= t_max); }
+
+// The slots whose boxes the ray enters before `t_max`, as bits in the ray's order.
+RQ_INLINE u32 entered_slots(const BvhNode &node, const BoxRay &ray, float t_max, Entries &entries) {
     u32 exponents;
     __builtin_memcpy(&exponents, node.exponents, 4);
     const GridRay g = grid_ray(ray, vec(node.origin), exponents);
-    const u32 x = ray.down & 1, y = ray.down >> 1 & 1, z = ray.down >> 2;
-    const u8 *const near_x = node.sides[x][0], *const far_x = node.sides[1 - x][0];
-    const u8 *const near_y = node.sides[y][1], *const far_y = node.sides[1 - y][1];
-    const u8 *const near_z = node.sides[z][2], *const far_z = node.sides[1 - z][2];
-    float enter[8], leave[8];
-    for (u32 k = 0; k < 8; ++k) {
-        enter[k] = max_of(max_of(fma((float)near_x[k], g.step.x, g.near_start.x), fma((float)near_y[k], g.step.y, g.near_start.y)),
-                          max_of(fma((float)near_z[k], g.step.z, g.near_start.z), 0.0f));
-        leave[k] = min_of(min_of(fma((float)far_x[k], g.step.x, g.far_start.x), fma((float)far_y[k], g.step.y, g.far_start.y)),
-                          min_of(fma((float)far_z[k], g.step.z, g.far_start.z), t_max));
-    }
-    return lanes_not_above(enter, leave);
+    const u8 *const sides = node.sides[0][0];
+    const Eight enter = max_of(max_of(fma(load_eight(sides + ray.near_x), g.step.x, g.near_start.x),
+                                      fma(load_eight(sides + ray.near_y), g.step.y, g.near_start.y)),
+                               max_of(fma(load_eight(sides + ray.near_z), g.step.z, g.near_start.z), eight(0.0f)));
+    const Eight leave = min_of(min_of(fma(load_eight(sides + ray.far_x), g.step.x, g.far_start.x),
+                                      fma(load_eight(sides + ray.far_y), g.step.y, g.far_start.y)),
+                               min_of(fma(load_eight(sides + ray.far_z), g.step.z, g.far_start.z), eight(t_max)));
+    entries = ordered(enter, ray.order);
+    return where(entries <= ordered(leave, ray.order));
 }
 #else
+constexpr bool entries_are_kept = false;
+struct Entries {};
+RQ_INLINE u32 entered_before(const Entries &, float) { return 0xffu; }
+
+// Bits of slots to bits in the ray's order: bit i goes to bit i ^ down.
+RQ_INLINE u32 in_order(u32 slots, u32 down) {
+    if ((down & 1) != 0) slots = (slots & 0x55u) << 1 | (slots >> 1 & 0x55u);
+    if ((down & 2) != 0) slots = (slots & 0x33u) << 2 | (slots >> 2 & 0x33u);
+    if ((down & 4) != 0) slots = (slots & 0x0fu) << 4 | slots >> 4;
+    return slots;
+}
+
 RQ_INLINE float byte_of(u32 low, u32 high, u32 k) { return (float)((k < 4 ? low : high) >> 8 * (k & 3u) & 0xffu); }
 
-RQ_INLINE u32 entered_slots(const BvhNode &node, const BoxRay &ray, float t_max) {
+RQ_INLINE u32 entered_slots(const BvhNode &node, const BoxRay &ray, float t_max, Entries &) {
     const Float4 *const quads = reinterpret_cast<const Float4 *>(&node);
     const Float4 a = load_constant(quads), c = load_constant(quads + 2), d = load_constant(quads + 3),
                  e = load_constant(quads + 4);
@@ -95,16 +121,8 @@ RQ_INLINE u32 entered_slots(const BvhNode &node, const BoxRay &ray, float t_max)
                                    min_of(fma(byte_of(fz0, fz1, k), g.step.z, g.far_start.z), t_max));
         slots |= (u32)(enter <= leave) << k;
     }
-    return slots;
+    return in_order(slots, ray.down);
 }
 #endif
-
-// Bits of slots to bits in the ray's order, and back: bit i goes to bit i ^ down.
-RQ_INLINE u32 in_order(u32 slots, u32 down) {
-    if ((down & 1) != 0) slots = (slots & 0x55u) << 1 | (slots >> 1 & 0x55u);
-    if ((down & 2) != 0) slots = (slots & 0x33u) << 2 | (slots >> 2 & 0x33u);
-    if ((down & 4) != 0) slots = (slots & 0x0fu) << 4 | slots >> 4;
-    return slots;
-}
 
 }  // namespace rq

@@ -38,9 +38,10 @@ struct QuickRay {
 RQ_INLINE QuickRay quick_ray(Vec3 o, Vec3 d) {
     return QuickRay{o, d, o + o, -dot(o, d), dot(o, o) * (1.0f - quick_margin)};
 }
-RQ_INLINE float quick_test(const QuickRay &ray, float x, float y, float z, float reach) {
+// Of one sphere, or of eight.
+template <class F> RQ_INLINE F quick_test(const QuickRay &ray, F x, F y, F z, F reach) {
     const Vec3 d = ray.direction, o2 = ray.twice_origin;
-    const float b = fma(x, d.x, fma(y, d.y, fma(z, d.z, ray.along)));
+    const F b = fma(x, d.x, fma(y, d.y, fma(z, d.z, ray.along)));
     return fma(b, b, fma(x, o2.x, fma(y, o2.y, fma(z, o2.z, reach - ray.origin2))));
 }
 
@@ -63,13 +64,20 @@ template <class S> RQ_INLINE void test_sphere(const S &scene, const QuickRay &ra
 
 template <class S> RQ_INLINE void test_spheres(const S &scene, const QuickRay &ray, Hit &hit) {
 #if RQ_LANE_TESTS_EIGHT
-    for (u32 first = 0; first < scene.view.sphere_count; first += 8) {
-        const SphereBatch &s = scene.view.sphere_batches[first / 8];
-        float near[8];
-        for (u32 k = 0; k < 8; ++k) near[k] = quick_test(ray, s.x[k], s.y[k], s.z[k], s.reach[k]);
-        for (u32 touched = above_zero(near); touched != 0; touched &= touched - 1) {
-            const u32 k = (u32)__builtin_ctz(touched);
-            test_sphere(scene, ray, vec(s.x[k], s.y[k], s.z[k]), first + k, hit);
+    // All that a ray may touch first, up to 64 at a time, then the precise tests: fewer branches to guess.
+    const SphereBatch *const batches = scene.view.sphere_batches;
+    for (u32 first = 0; first < scene.view.sphere_count; first += 64) {
+        const u32 end = min_of(first + 64, scene.view.sphere_count);
+        u64 touched = 0;
+        for (u32 i = first; i < end; i += 8) {
+            const SphereBatch &s = batches[i / 8];
+            const Eight near = quick_test(ray, load_eight(s.x), load_eight(s.y), load_eight(s.z), load_eight(s.reach));
+            touched |= (u64)where(near > 0.0f) << (i - first);
+        }
+        for (; touched != 0; touched &= touched - 1) {
+            const u32 i = first + first_lane(touched);
+            const SphereBatch &s = batches[i / 8];
+            test_sphere(scene, ray, vec(s.x[i % 8], s.y[i % 8], s.z[i % 8]), i, hit);
         }
     }
 #else

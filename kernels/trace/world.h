@@ -164,6 +164,7 @@ template <class Tests> struct Walk {
     Tests &tests;
 
     BoxRay boxes;
+    Entries entries;  // of the node's boxes
     MeshRay mesh;
     u32 inside;      // the instance whose tree it is in
     u32 node, left;  // where it is, and which of the node's slots are left: bit i is the i-th in the ray's order
@@ -171,7 +172,19 @@ template <class Tests> struct Walk {
     // Slots of the node that lead to something nearer than the hit.
     RQ_METHOD u32 nearer() {
         tests.node();
-        return in_order(entered_slots(scene.world.nodes[node], boxes, hit.t), boxes.down);
+        return entered_slots(scene.world.nodes[node], boxes, hit.t, entries);
+    }
+    // Goes on with a node where slots were left.
+    RQ_METHOD void go_back(u32 to, u32 slots, const Entries &entered) {
+        node = to;
+        left = slots;
+        // What lies behind the hit by now needs no visit.
+        if (entries_are_kept) {
+            entries = entered;
+            left &= entered_before(entries, hit.t);
+        } else if (hit.primitive != nothing_hit) {
+            left &= nearer();
+        }
     }
     RQ_METHOD void leave() {
         inside = no_instance;
@@ -199,17 +212,16 @@ template <class Tests> struct Walk {
 template <class Tests>
 RQ_INLINE void walk(const WorldScene &scene, Vec3 o, Vec3 d, bool any, WorldHit &hit, Tests &tests) {
     u32 nodes[stack_entries], slots[stack_entries];
+    Entries entries[stack_entries];
     u32 held = 0;
-    Walk<Tests> at{scene, o, d, hit, tests, box_ray(o, d), {}, no_instance, scene.world.root, 0};
+    Walk<Tests> at{scene, o, d, hit, tests, box_ray(o, d), {}, {}, no_instance, scene.world.root, 0};
     at.left = at.nearer();
     while (true) {
         if (at.left == 0) {
             if (held == 0) return;
-            at.node = nodes[--held];
-            at.left = slots[held];
-            if (at.left == 0) at.leave();
-            // What lies behind the hit by now needs no visit.
-            else if (hit.primitive != nothing_hit) at.left &= at.nearer();
+            --held;
+            if (slots[held] == 0) at.leave();
+            else at.go_back(nodes[held], slots[held], entries[held]);
             continue;
         }
         const BvhNode &node = scene.world.nodes[at.node];
@@ -222,13 +234,14 @@ RQ_INLINE void walk(const WorldScene &scene, Vec3 o, Vec3 d, bool any, WorldHit 
         } else if (inner || (first < end && (scene.world.items[first] & item_instance) != 0)) {
             if (at.left != 0) {
                 nodes[held] = at.node;
+                entries[held] = at.entries;
                 slots[held++] = at.left;
             }
             if (inner) {
                 at.node = node.first_child + count_lanes(node.inner & ((1u << slot) - 1));
                 at.left = at.nearer();
             } else {
-                slots[held++] = 0;
+                if (held != 0) slots[held++] = 0;
                 at.enter(scene.world.items[first] & ~item_instance);
             }
         } else if (first < end) {
