@@ -196,8 +196,10 @@ template <bool Whole, class S> RQ_INLINE void adaptive(const TileParams &p, cons
         }
         if (held.where != no_pixel) {
             const Place place = held_place(held.where);
-            if (!step_at(scene, held.path, place, tally) && !next_sample(p, place, held.path, tally))
-                held.where = no_pixel;
+            bool goes_on = step_at(scene, held.path, place, tally);
+            // A wave of one lane has nobody to keep step with.
+            while (wave_size_is_one && goes_on) goes_on = step_at(scene, held.path, place, tally);
+            if (!goes_on && !next_sample(p, place, held.path, tally)) held.where = no_pixel;
         }
     }
     if constexpr (!Whole) {
