@@ -141,6 +141,7 @@ fn e34_obj_textures_count_from_the_last_row() {
     let surface = &model.surfaces[0];
     assert_eq!((surface.name.as_str(), surface.base_color, surface.specular), ("m", Vec3::ONE, 0.0));
     assert!(surface.base_texture.is_some() && surface.double_sided && model.warnings.is_empty());
+    assert_eq!(model.files, [case("E34/v.mtl"), case("E34/corners.png")]);
 }
 
 #[test]
@@ -716,6 +717,8 @@ fn the_sampler_holds_what_its_generator_put_there() {
     let model = good(&file);
     assert!(model.warnings.is_empty() && model.degenerate == 0, "{:?}", model.warnings);
     assert_eq!((model.surfaces.len(), model.images.len(), model.lamps.len()), (17, 5, 3));
+    let files = ["sampler.bin", "tiles.jpg", "bumps.png", "rings.png", "glow.png", "holes.png"];
+    assert_eq!(model.files, files.map(|name| file.with_file_name(name)));
     // 16 balls of 48 x 23 cells of two triangles, a floor and a panel.
     assert_eq!(Summary::of(&model).triangles, 16 * 2208 + 4);
     let bumpy = model.surfaces.iter().position(|s| s.name == "bumpy").expect("it is there") as u32;
