@@ -366,6 +366,20 @@ fn every_file_of_a_model_is_watched() {
 }
 
 #[test]
+fn what_a_model_does_not_get_is_told_with_each_load() {
+    let [scene, obj, _] = SQUARE;
+    let mut live = Live::of(&[scene, obj, ("square.mtl", b"newmtl m\nKd 1 1 1\nrefl sky.png\n")], (8, 8, 1));
+    let first = live.finished();
+    let [warning] = &first.status.warnings[..] else { panic!("one warning: {:?}", first.status.warnings) };
+    assert!(warning.contains("square.mtl:3: `refl` is left out"), "{warning}");
+    assert_eq!((first.status.loads, &first.status.message), (1, &None));
+    live.send(Command::Reload);
+    assert_eq!(live.finished().status.loads, 2, "news again");
+    fs::write(live.path.with_file_name("square.mtl"), "newmtl m\nKd 1 1 1\n").expect("writable");
+    live.frame(|f| f.status.finished && f.status.warnings.is_empty() && f.status.loads == 3);
+}
+
+#[test]
 fn a_scene_that_moves_its_camera_wins_over_the_view() {
     let mut live = cornell();
     let home = live.finished();
