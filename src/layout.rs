@@ -670,7 +670,7 @@ layout! {
 
     /// What the centre of a pixel sees first. Where it sees nothing: zeros, and a distance of infinity.
     pub struct FirstHit {
-        /// Share of light that the surface reflects, as its material has it; 1 for glass.
+        /// Share of light that the surface reflects there, as its material and its texture have it; 1 for glass.
         pub albedo: [f32; 3],
         /// Distance from the eye.
         pub distance: f32,

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{cpu, engine, every_engine, file, render, scene};
-use rayq::engine::{EngineKind, Settings};
+use rayq::engine::{EngineKind, Render, Settings};
 use rayq::film::{Film, decode_srgb, encode_srgb8};
 use rayq::scene::Scene;
 
@@ -107,6 +107,26 @@ fn e34_textures_are_the_right_way_up() {
     // Light that surfaces send on is exact to a few units of the last place.
     assert_all("E34/obj", [0.0, 0.0, 1.0], 1e-6);
     assert_all("E34/gltf", [1.0, 0.0, 0.0], 1e-6);
+}
+
+/// The layer beside the picture has what the texture says there, not its factor alone.
+#[test]
+fn albedos_of_first_hits_are_textured() {
+    let albedos = |case: &str| {
+        let scene = scene(&format!("tests/cases/{case}.json"));
+        let render = Render::new(cpu(2), &scene, &Settings::default()).expect("a render that starts");
+        render.first_hits().expect("hits").iter().map(|hit| hit.albedo).collect::<Vec<_>>()
+    };
+    let third_row = decode_srgb(160.0 / 255.0) as f32;
+    for (case, wanted) in
+        [("E34/obj", [0.0, 0.0, 1.0]), ("E34/gltf", [1.0, 0.0, 0.0]), ("E30/scene", [third_row; 3])]
+    {
+        for albedo in albedos(case) {
+            assert!(albedo.iter().zip(wanted).all(|(a, w)| (a - w).abs() < 1e-6), "{case}: {albedo:?}");
+        }
+    }
+    // A material without a texture has its own.
+    assert!(albedos("E23/scene").iter().all(|a| [[0.0; 3], [0.5, 0.0, 0.0], [0.0, 0.5, 0.0]].contains(a)));
 }
 
 #[test]
