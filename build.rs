@@ -1,12 +1,12 @@
 //! Compiles the kernels for the CPU and embeds their source for the run-time compilers of GPUs.
 //!
-//! Makes in OUT_DIR: layout.h (from src/layout.rs), sources.rs (every file under kernels/, embedded) and
+//! Makes in OUT_DIR: layout.h (from src/layout/), sources.rs (every file under kernels/, embedded) and
 //! cpu_kernels.rs (the table of compiled entry points).
 
 use std::{env, fmt::Write as _, fs, path::Path, path::PathBuf};
 
-#[path = "src/layout.rs"]
-#[allow(dead_code)]
+#[path = "src/layout/mod.rs"]
+#[allow(dead_code, unused_imports)]
 mod layout;
 #[path = "src/programs.rs"]
 #[allow(dead_code)]
@@ -21,7 +21,7 @@ const COUNTED: (&str, &[&str]) = ("counted", &["-O1"]);
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     println!("cargo::rerun-if-changed=kernels");
-    println!("cargo::rerun-if-changed=src/layout.rs");
+    println!("cargo::rerun-if-changed=src/layout");
     println!("cargo::rerun-if-changed=src/programs.rs");
     fs::write(out.join("layout.h"), layout::header()).expect("OUT_DIR is writable");
     embed_sources(&out);

@@ -368,6 +368,31 @@ fn what_cannot_be_judged_is_said() {
 
 // ---- engines
 
+/// Compiling and warming up are told apart from what counts, with a cold cache and with a warm one, and each run that
+/// counts is listed. How far the two medians are from each other is for quiet machines.
+#[test]
+fn e88_the_first_run_pays_for_itself() {
+    let folder = folder();
+    let args = "bench queue --device cpu --queues glfq --workload balanced --lanes 4 --warmup 1 --interval 5 --runs 10 \
+                --json q.json";
+    for cache in ["cold", "warm"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rayq"));
+        command.current_dir(folder.path()).args(args.split_whitespace());
+        let out = command.env("RAYQ_CACHE_DIR", folder.path().join("cache")).output().expect("it starts");
+        assert!(out.status.success(), "{cache}: {}", String::from_utf8_lossy(&out.stderr));
+        let row = &json(folder.path(), "q.json")["rows"][0];
+        assert!(row["compile_seconds"].as_f64().is_some_and(|s| s >= 0.0), "{cache}: {row}");
+        assert!(row["warmup_run"]["mops"].as_f64().is_some_and(|m| m > 0.0), "{cache}: {row}");
+        let runs = row["runs"].as_array().expect("runs").iter();
+        let mut runs: Vec<f64> = runs.map(|run| run["mops"].as_f64().expect("a number")).collect();
+        runs.sort_by(f64::total_cmp);
+        assert_eq!(runs.len(), 10, "{cache}: each run, the warm-up not among them");
+        let figure = |key: &str| row["mops"][key].as_f64().expect("a number");
+        assert_eq!((figure("min"), figure("max")), (runs[0], runs[9]), "{cache}: {row}");
+        assert!((runs[4]..=runs[5]).contains(&figure("median")), "{cache}: {row}");
+    }
+}
+
 const SCENE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scenes/cornell.toml");
 const LONG_TAIL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scenes/long-tail.toml");
 

@@ -39,7 +39,8 @@ fn waves_of_any_size_make_the_same_film() {
 
 #[test]
 fn first_hits_are_the_same_in_waves() {
-    for path in ["scenes/complex.toml", "scenes/cornell.toml", "tests/cases/E96/stress.json"] {
+    let plain = ["scenes/complex.toml", "scenes/cornell.toml", "tests/cases/E96/stress.json"];
+    for path in plain.into_iter().chain(["scenes/gltf-sampler.toml"]) {
         let scene = resized(path, 13, 7, 1);
         let hits = |device| {
             let render = Render::new(device, &scene, &engine(EngineKind::Megakernel)).expect("a render");

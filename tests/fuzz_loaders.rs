@@ -2,7 +2,7 @@
 //!
 //! `RAYQ_FUZZ_SECONDS` (10) and `RAYQ_FUZZ_SEED` (1) say for how long and from where; the input at work lies in the
 //! folder of the test's temporary files, `fuzz-input`. The corpus is fuzz/corpus and tests/cases; fuzz/ also has
-//! targets for `cargo fuzz`, which finds more and needs nightly Rust.
+//! targets for `cargo fuzz`, which finds more.
 
 use rayq::model;
 use rayq::scene::{Format, Scene};

@@ -75,6 +75,31 @@ fn one_sees_the_picture_and_steers_it() {
 }
 
 #[test]
+fn warnings_show_once_a_load() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let scene = folder.path().join("dots.json");
+    let text = r#"{ "image": { "width": 32, "height": 18, "spp": 1, "max_depth": 2 },
+        "camera": { "from": [0, 0, 3], "at": [0, 0, 0] }, "background": { "constant": [1, 1, 1] },
+        "objects": [ { "type": "mesh", "file": "dots.obj" } ] }"#;
+    std::fs::write(&scene, text).expect("writable");
+    let model = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\np 1\n";
+    std::fs::write(folder.path().join("dots.obj"), model).expect("writable");
+    let serving = Serving::start(&[scene.to_str().expect("plain letters")]);
+    let browser = Browser::start(900, 700);
+    browser.open(&serving.url);
+    browser.wait("return status && !document.getElementById('warnings').hidden");
+    let words = browser.run("return document.getElementById('warned').textContent");
+    assert!(words.as_str().is_some_and(|w| w.contains("line 5: points and lines are left out")), "{words}");
+    browser.run("document.getElementById('heard').click()");
+    browser.keys("v");
+    wait(&browser, 1);
+    assert_eq!(browser.run("return document.getElementById('warnings').hidden"), true, "it was heard");
+    // The model is read again when it changes.
+    std::fs::write(folder.path().join("dots.obj"), format!("{model}# again\n")).expect("writable");
+    browser.wait("return status.loads === 2 && !document.getElementById('warnings').hidden");
+}
+
+#[test]
 fn the_keyboard_is_enough() {
     let (_serving, browser) = opened((900, 700));
     let home = pixels(&browser);

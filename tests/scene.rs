@@ -114,6 +114,21 @@ fn e96_bad_numbers_are_named_with_key_value_and_line() {
         let text = refusal(Scene::load(&case("E96").join(file)));
         assert!(text.contains(&format!("{file}:{place}")), "{text}");
     }
+    // The same in the materials of general scenes, and in what places meshes.
+    for (keys, place) in [
+        ("base_color = [nan, 0, 0]", "materials[0].base_color[0]: nan is out of range"),
+        ("base_color = [0, 1.5, 0]", "materials[0].base_color[1]: 1.5 is out of range; allowed: 0 to 1"),
+        ("roughness = inf", "materials[0].roughness: inf is out of range"),
+        ("emission = [0, 0, -1]", "materials[0].emission[2]: -1 is out of range"),
+        ("ior = 0", "materials[0].ior: 0 is out of range"),
+    ] {
+        let text = format!(
+            "camera = {{ from = [0, 0, 1], at = [0, 0, 0] }}\nobjects = []\n[[materials]]\nname = 'a'\n\
+             type = 'principled'\n{keys}\n"
+        );
+        let text = refusal(Scene::parse(&text, Format::Toml, Path::new("t.toml")));
+        assert!(text.contains("t.toml:6:") && text.contains(place), "{text}");
+    }
     let stress = Scene::load(&case("E96/stress.json")).expect("a good scene");
     assert_eq!(stress.materials[2], Material::Metal { albedo: Vec3::ONE, fuzz: 1.0 });
 }

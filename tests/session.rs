@@ -29,9 +29,18 @@ struct Live {
 
 impl Live {
     fn start(scene: &str, (width, height, spp): (u32, u32, u32)) -> Live {
+        let text = fs::read_to_string(file(scene)).expect("there");
+        let name = Path::new(scene).file_name().expect("a file").to_str().expect("plain letters");
+        Live::of(&[(name, text.as_bytes())], (width, height, spp))
+    }
+
+    /// Of files written here, the scene first.
+    fn of(files: &[(&str, &[u8])], (width, height, spp): (u32, u32, u32)) -> Live {
         let folder = tempfile::tempdir().expect("there is room for temporary files");
-        let path = folder.path().join(Path::new(scene).file_name().expect("a file"));
-        fs::copy(file(scene), &path).expect("a copy");
+        for (name, content) in files {
+            fs::write(folder.path().join(name), content).expect("writable");
+        }
+        let path = folder.path().join(files[0].0);
         let overrides =
             Overrides { width: Some(width), height: Some(height), spp: Some(spp), ..Overrides::default() };
         let options = Options { scene: path.clone(), overrides, settings: engine(EngineKind::TileQueue) };
@@ -316,6 +325,58 @@ fn a_saved_scene_shows_at_once_and_a_bad_one_shows_why() {
 
     live.send(Command::Reload);
     assert_eq!(*live.finished().pixels, *before.pixels, "asked for by hand");
+}
+
+/// A square that fills the view, in a material with a picture; its light is the white sky's.
+const SQUARE: [(&str, &[u8]); 3] = [
+    (
+        "square.json",
+        br#"{ "image": { "width": 8, "height": 8, "spp": 1, "max_depth": 2 },
+              "camera": { "from": [0, 0, 1], "at": [0, 0, 0], "vfov_deg": 40 },
+              "background": { "constant": [1, 1, 1] },
+              "objects": [ { "type": "mesh", "file": "square.obj" } ] }"#,
+    ),
+    (
+        "square.obj",
+        b"mtllib square.mtl\nusemtl m\nv -1 -1 0\nv 1 -1 0\nv 1 1 0\nv -1 1 0\nvt 0 0\nf 1/1 2/1 3/1 4/1\n",
+    ),
+    ("square.mtl", b"newmtl m\nmap_Kd square.png\n"),
+];
+
+fn one_texel(color: [u8; 3]) -> Vec<u8> {
+    let mut png = std::io::Cursor::new(vec![]);
+    let picture = image::RgbImage::from_pixel(1, 1, image::Rgb(color));
+    picture.write_to(&mut png, image::ImageFormat::Png).expect("memory");
+    png.into_inner()
+}
+
+#[test]
+fn every_file_of_a_model_is_watched() {
+    let [scene, obj, mtl] = SQUARE;
+    let live = Live::of(&[scene, obj, mtl, ("square.png", &one_texel([255, 0, 0]))], (8, 8, 1));
+    let shows = |live: &Live, color: [u8; 3]| live.frame(|f| f.status.finished && f.pixels[..3] == color);
+    shows(&live, [255, 0, 0]);
+    let write = |name, content: &[u8]| fs::write(live.path.with_file_name(name), content).expect("writable");
+    write("square.png", &one_texel([0, 255, 0]));
+    shows(&live, [0, 255, 0]);
+    write("square.mtl", b"newmtl m\nKd 0 0 1\n");
+    shows(&live, [0, 0, 255]);
+    write("square.mtl", b"newmtl m\nmap_Kd  square.png\n");
+    shows(&live, [0, 255, 0]);
+}
+
+#[test]
+fn what_a_model_does_not_get_is_told_with_each_load() {
+    let [scene, obj, _] = SQUARE;
+    let mut live = Live::of(&[scene, obj, ("square.mtl", b"newmtl m\nKd 1 1 1\nrefl sky.png\n")], (8, 8, 1));
+    let first = live.finished();
+    let [warning] = &first.status.warnings[..] else { panic!("one warning: {:?}", first.status.warnings) };
+    assert!(warning.contains("square.mtl:3: `refl` is left out"), "{warning}");
+    assert_eq!((first.status.loads, &first.status.message), (1, &None));
+    live.send(Command::Reload);
+    assert_eq!(live.finished().status.loads, 2, "news again");
+    fs::write(live.path.with_file_name("square.mtl"), "newmtl m\nKd 1 1 1\n").expect("writable");
+    live.frame(|f| f.status.finished && f.status.warnings.is_empty() && f.status.loads == 3);
 }
 
 #[test]

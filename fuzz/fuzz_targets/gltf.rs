@@ -1,5 +1,5 @@
 #![no_main]
-//! `cargo +nightly fuzz run gltf fuzz/corpus/gltf`
+//! `cargo fuzz run gltf`: see fuzz/README.md.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
 #![no_main]
-//! `cargo +nightly fuzz run obj fuzz/corpus/obj`
+//! `cargo fuzz run obj`: see fuzz/README.md.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
 #![no_main]
-//! `cargo +nightly fuzz run scene fuzz/corpus/scene`
+//! `cargo fuzz run scene`: see fuzz/README.md.
 
 use rayq::scene::{Format, Scene};
 use std::path::Path;

@@ -4,12 +4,15 @@
 
 namespace rq {
 
+// General scenes have one of their own: trace/substance.h.
+template <class S> RQ_INLINE Vec3 albedo_at(const S &, const Surface &, const Material &m) { return vec(m.albedo); }
+
 template <class S> RQ_INLINE FirstHit first_hit_of(const S &scene, const Path &path) {
     const auto hit = nearest_hit(scene, path.origin, path.direction, far_away);
     if (hit.primitive == nothing_hit) return FirstHit{{}, as_float(0x7f800000u), {}, 0};
     const auto s = surface_at(scene, path.origin, path.direction, hit);
-    const Material m = scene.material(s.material);
-    return FirstHit{{m.albedo[0], m.albedo[1], m.albedo[2]}, hit.t, {s.normal.x, s.normal.y, s.normal.z},
+    const Vec3 albedo = albedo_at(scene, s, scene.material(s.material));
+    return FirstHit{{albedo.x, albedo.y, albedo.z}, hit.t, {s.normal.x, s.normal.y, s.normal.z},
                     object_number(scene, hit)};
 }
 

@@ -21,15 +21,24 @@ RQ_INLINE Vec3 times_texture(const LightingView &lighting, Vec3 color, u32 textu
     return vec(color.x * t.x, color.y * t.y, color.z * t.z);
 }
 
+RQ_INLINE Vec3 base_color(const LightingView &lighting, const SurfaceShade &shade, float u, float v) {
+    return times_texture(lighting, vec(shade.base), shade.base_texture, u, v);
+}
+
 RQ_INLINE Substance substance_at(const LightingView &lighting, const SurfaceShade &shade, float u, float v) {
-    Substance s{vec(shade.base), shade.metallic, shade.roughness, vec(shade.f0), shade.f90};
-    s.base = times_texture(lighting, s.base, shade.base_texture, u, v);
+    Substance s{base_color(lighting, shade, u, v), shade.metallic, shade.roughness, vec(shade.f0), shade.f90};
     if (shade.roughness_texture != no_texture) {
         const Float4 t = texture_at(lighting, shade.roughness_texture, u, v);
         s.roughness *= t.y;
         s.metallic *= t.z;
     }
     return s;
+}
+
+// Share of light that is reflected, as the material says it: a model's surface has its base colour.
+RQ_INLINE Vec3 albedo_at(const WorldScene &scene, const WorldSurface &s, const Material &m) {
+    if (m.kind != material_surface) return vec(m.albedo);
+    return base_color(scene.world.lighting, scene.world.lighting.surfaces[as_bits(m.parameter)], s.u, s.v);
 }
 
 // The shading normal, bent by the surface's texture if it has one and the mesh says how it lies.

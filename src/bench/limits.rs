@@ -125,56 +125,65 @@ pub fn measure(device: &Arc<dyn Device>) -> Result<Limits> {
     })
 }
 
-/// As many lanes as are resident at once.
-fn resident(device: &Arc<dyn Device>, kernel: &Kernel, words: u64) -> Result<Shape> {
-    let threads = if device.is_wide() { BLOCK_THREADS } else { 1 };
-    let shared = (u64::from(threads) * words * 8) as u32;
-    Ok(Shape { blocks: device.resident_blocks(kernel, threads, shared)?, threads, shared })
-}
-
-fn lanes(shape: Shape) -> usize {
-    shape.blocks as usize * shape.threads as usize
-}
-
 /// How often, on a wide device or on the CPU: launches of some milliseconds.
 fn often(device: &Arc<dyn Device>, wide: u32, narrow: u32) -> u32 {
     if device.is_wide() { wide } else { narrow }
 }
 
-/// Rates of `work` units a launch. `prepare` sets up and `check` looks at what is left, both untimed.
-fn rates(
-    device: &Arc<dyn Device>,
-    kernel: &Kernel,
+/// A kernel with as many lanes as are resident at once.
+struct Resident<'a> {
+    device: &'a Arc<dyn Device>,
+    kernel: Kernel,
     shape: Shape,
-    params: &LimitParams,
-    work: f64,
-    prepare: impl Fn() -> Result<()>,
-    check: impl Fn() -> Result<bool>,
-) -> Result<Spread> {
-    let mut figures = vec![];
-    for run in 0..=RUNS {
-        prepare()?;
-        let start = device.mark()?;
-        // SAFETY: the parameters are this kernel's, and the caller holds what they point to.
-        unsafe { launch(device, kernel, shape, params)? };
-        let end = device.mark()?;
-        let seconds = device.elapsed(&start, &end)?.as_secs_f64();
-        if !check()? {
-            return Err(Error::Device(format!(
-                "{}: {} left wrong results; no figure is worth printing",
-                device.info().id,
-                kernel.name
-            )));
-        }
-        if run > 0 {
-            figures.push(work / seconds.max(1e-9));
-        }
+}
+
+impl<'a> Resident<'a> {
+    /// Each lane has so many words of on-chip memory.
+    fn new(device: &'a Arc<dyn Device>, kernel: &'static str, words: u64) -> Result<Self> {
+        let kernel = device.kernel(&LIMITS.unit(&[]), kernel)?;
+        let threads = if device.is_wide() { BLOCK_THREADS } else { 1 };
+        let shared = (u64::from(threads) * words * 8) as u32;
+        let blocks = device.resident_blocks(&kernel, threads, shared)?;
+        Ok(Resident { device, kernel, shape: Shape { blocks, threads, shared } })
     }
-    Ok(Spread::of(&figures))
+
+    fn lanes(&self) -> usize {
+        self.shape.blocks as usize * self.shape.threads as usize
+    }
+
+    /// Rates of `work` units a launch. `prepare` sets up and `check` looks at what is left, both untimed.
+    fn rates(
+        &self,
+        params: &LimitParams,
+        work: f64,
+        prepare: impl Fn() -> Result<()>,
+        check: impl Fn() -> Result<bool>,
+    ) -> Result<Spread> {
+        let Resident { device, kernel, shape } = self;
+        let mut figures = vec![];
+        for run in 0..=RUNS {
+            prepare()?;
+            let start = device.mark()?;
+            // SAFETY: the parameters are this kernel's, and the caller holds what they point to.
+            unsafe { launch(device, kernel, *shape, params)? };
+            let end = device.mark()?;
+            let seconds = device.elapsed(&start, &end)?.as_secs_f64();
+            if !check()? {
+                return Err(Error::Device(format!(
+                    "{}: {} left wrong results; no figure is worth printing",
+                    device.info().id,
+                    kernel.name
+                )));
+            }
+            if run > 0 {
+                figures.push(work / seconds.max(1e-9));
+            }
+        }
+        Ok(Spread::of(&figures))
+    }
 }
 
 fn copy(device: &Arc<dyn Device>) -> Result<Spread> {
-    let unit = LIMITS.unit(&[]);
     // 1 GiB and 64 MiB a side: beyond every cache.
     let quads = 1usize << often(device, 26, 22);
     let source = Buffer::<Quad>::new(device, quads, "what is copied")?;
@@ -187,18 +196,14 @@ fn copy(device: &Arc<dyn Device>) -> Result<Spread> {
         length: quads as u64,
         ..LimitParams::default()
     };
-    let kernel = device.kernel(&unit, "limit_copy")?;
-    let shape = resident(device, &kernel, 0)?;
+    let kernel = Resident::new(device, "limit_copy", 0)?;
     let run = |name| {
-        let kernel = device.kernel(&unit, name)?;
+        let other = device.kernel(&LIMITS.unit(&[]), name)?;
         // SAFETY: as above.
-        unsafe { launch(device, &kernel, shape, &params) }
+        unsafe { launch(device, &other, kernel.shape, &params) }
     };
     run("limit_fill")?;
-    rates(
-        device,
-        &kernel,
-        shape,
+    kernel.rates(
         &params,
         32.0 * quads as f64,
         || target.zero(),
@@ -219,18 +224,14 @@ fn chain_sums(chains: u32, rounds: u32) -> Vec<f32> {
 }
 
 fn fused_adds(device: &Arc<dyn Device>) -> Result<Spread> {
-    let kernel = device.kernel(&LIMITS.unit(&[]), "limit_fma")?;
-    let shape = resident(device, &kernel, 0)?;
+    let kernel = Resident::new(device, "limit_fma", 0)?;
     let (rounds, chains) =
         (often(device, 1 << 14, 1 << 17), if device.is_wide() { CHAINS.0 } else { CHAINS.1 });
-    let values = Buffer::<f32>::zeroed(device, lanes(shape), "sums")?;
+    let values = Buffer::<f32>::zeroed(device, kernel.lanes(), "sums")?;
     let params = LimitParams { values: values.ptr(), rounds, factor: FACTOR, ..LimitParams::default() };
     let wanted = chain_sums(chains, rounds);
-    let work = lanes(shape) as f64 * f64::from(rounds) * f64::from(chains);
-    rates(
-        device,
-        &kernel,
-        shape,
+    let work = kernel.lanes() as f64 * f64::from(rounds) * f64::from(chains);
+    kernel.rates(
         &params,
         work,
         || values.zero(),
@@ -242,18 +243,14 @@ fn fused_adds(device: &Arc<dyn Device>) -> Result<Spread> {
 }
 
 fn tickets(device: &Arc<dyn Device>) -> Result<Spread> {
-    let kernel = device.kernel(&LIMITS.unit(&[]), "limit_tickets")?;
-    let shape = resident(device, &kernel, 0)?;
+    let kernel = Resident::new(device, "limit_tickets", 0)?;
     let rounds = u64::from(often(device, 1 << 8, 1 << 19));
     let words = Buffer::<u64>::zeroed(device, TICKET_SUM + 1, "tickets")?;
     let params = LimitParams { words: words.ptr(), rounds: rounds as u32, ..LimitParams::default() };
     let wave = u64::from(device.info().wave_size);
-    let adds = rounds * (lanes(shape) as u64 / wave);
+    let adds = rounds * (kernel.lanes() as u64 / wave);
     let work = (adds * wave) as f64;
-    rates(
-        device,
-        &kernel,
-        shape,
+    kernel.rates(
         &params,
         work,
         || words.zero(),
@@ -267,16 +264,12 @@ fn tickets(device: &Arc<dyn Device>) -> Result<Spread> {
 }
 
 fn swaps(device: &Arc<dyn Device>) -> Result<Spread> {
-    let kernel = device.kernel(&LIMITS.unit(&[]), "limit_cas")?;
-    let shape = resident(device, &kernel, 0)?;
+    let kernel = Resident::new(device, "limit_cas", 0)?;
     let rounds = u64::from(often(device, 1 << 8, 1 << 10));
-    let words = Buffer::<u64>::zeroed(device, lanes(shape) * often(device, 4, 1 << 11) as usize, "words")?;
+    let words = Buffer::<u64>::zeroed(device, kernel.lanes() * often(device, 4, 1 << 11) as usize, "words")?;
     let length = words.len() as u64;
     let params = LimitParams { words: words.ptr(), rounds: rounds as u32, length, ..LimitParams::default() };
-    rates(
-        device,
-        &kernel,
-        shape,
+    kernel.rates(
         &params,
         (rounds * length) as f64,
         || words.zero(),
@@ -285,18 +278,14 @@ fn swaps(device: &Arc<dyn Device>) -> Result<Spread> {
 }
 
 fn on_chip_swaps(device: &Arc<dyn Device>) -> Result<Spread> {
-    let kernel = device.kernel(&LIMITS.unit(&[]), "limit_cas_on_chip")?;
-    let shape = resident(device, &kernel, ON_CHIP_WORDS)?;
+    let kernel = Resident::new(device, "limit_cas_on_chip", ON_CHIP_WORDS)?;
     let rounds = u64::from(often(device, 1 << 11, 1 << 18));
-    let words = Buffer::<u64>::zeroed(device, lanes(shape), "words")?;
+    let words = Buffer::<u64>::zeroed(device, kernel.lanes(), "words")?;
     let params = LimitParams { words: words.ptr(), rounds: rounds as u32, ..LimitParams::default() };
     let each = rounds * ON_CHIP_WORDS;
-    rates(
-        device,
-        &kernel,
-        shape,
+    kernel.rates(
         &params,
-        (each * lanes(shape) as u64) as f64,
+        (each * kernel.lanes() as u64) as f64,
         || words.zero(),
         || Ok(words.to_vec()?.iter().all(|word| *word == each)),
     )

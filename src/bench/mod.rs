@@ -3,7 +3,6 @@
 
 pub mod bars;
 pub mod bfs;
-pub mod chart;
 pub mod limits;
 pub mod litmus;
 pub mod paper;

@@ -63,10 +63,7 @@ impl Plot {
         if self.bounds().is_none() {
             return Ok(None);
         }
-        register();
-        let mut text = String::new();
-        self.draw(SVGBackend::with_string(&mut text, SIZE).into_drawing_area())?;
-        Ok(Some(text))
+        svg(self, SIZE).map(Some)
     }
 
     /// The least and the largest coordinates; nothing if there is no point.
@@ -137,14 +134,19 @@ pub(super) trait Drawing {
     fn draw<B: DrawingBackend>(&self, area: DrawingArea<B, Shift>) -> std::result::Result<(), String>;
 }
 
+/// The SVG form at a size, a whole document.
+pub(super) fn svg(drawing: &impl Drawing, size: (u32, u32)) -> std::result::Result<String, String> {
+    register();
+    let mut text = String::new();
+    drawing.draw(SVGBackend::with_string(&mut text, size).into_drawing_area())?;
+    Ok(text)
+}
+
 /// Writes `stem`.svg and `stem`.png, each whole or not at all.
 pub(super) fn write(drawing: &impl Drawing, stem: &Path) -> Result<()> {
-    register();
-    let (svg, png) = (with_ending(stem, "svg"), with_ending(stem, "png"));
-    let mut text = String::new();
-    let area = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
-    drawing.draw(area).map_err(|why| Error::output(&svg, why))?;
-    Output::prepare(&svg)?.write(text.as_bytes())?;
+    let (svg_file, png) = (with_ending(stem, "svg"), with_ending(stem, "png"));
+    let text = svg(drawing, SIZE).map_err(|why| Error::output(&svg_file, why))?;
+    Output::prepare(&svg_file)?.write(text.as_bytes())?;
     let mut pixels = vec![0; 3 * SIZE.0 as usize * SIZE.1 as usize];
     let area = BitMapBackend::with_buffer(&mut pixels, SIZE).into_drawing_area();
     drawing.draw(area).map_err(|why| Error::output(&png, why))?;

@@ -1,11 +1,10 @@
 //! `rayq bench bfs`: frontiers against each other.
 
 use super::bfs::source_of;
-use super::outputs::Outputs;
 use super::progress::Status;
-use super::render::parse_seconds;
 use super::report::Origin;
 use super::signals::Signals;
+use super::usual::{Tables, Usual};
 use super::work::{Lanes, parse_lanes};
 use crate::bench::bfs::{Row, Subject, TEPS, every_engine, measure};
 use crate::bench::plot::{Plot, Series};
@@ -18,7 +17,7 @@ use clap::value_parser;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Arguments of `rayq bench bfs`.
 ///
@@ -58,30 +57,16 @@ pub struct Args {
     /// Keep graphs of files in binary form beside them
     #[arg(long)]
     cache: bool,
-    /// Where to run: auto, cpu, cuda, cuda:N, hip or hip:N
-    #[arg(long, default_value = "auto")]
-    device: String,
     /// Threads of the CPU device
     #[arg(long, value_parser = value_parser!(u16).range(1..=4096))]
     workers: Option<u16>,
     /// Times of other programs, lines of GRAPH,NAME,MILLISECONDS, to put into the table (docs/gunrock.md)
     #[arg(long, value_name = "FILE.csv")]
     compare: Option<PathBuf>,
-    /// Write everything as JSON, too
-    #[arg(long, value_name = "FILE.json")]
-    json: Option<PathBuf>,
-    /// Write a line a row as CSV, too
-    #[arg(long, value_name = "FILE.csv")]
-    csv: Option<PathBuf>,
-    /// Write plots here, as SVG and PNG: time over lanes, one plot a graph
-    #[arg(long, value_name = "DIR")]
-    plots: Option<PathBuf>,
-    /// End after this time with the rows that are finished, exit code 3
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
-    timeout: Option<Duration>,
-    /// No progress
-    #[arg(long)]
-    quiet: bool,
+    #[command(flatten)]
+    usual: Usual,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 /// The JSON form.
@@ -111,9 +96,9 @@ struct Other {
 pub fn run(args: &Args) -> Result<()> {
     let began = Instant::now();
     let signals = Signals::install()?;
-    let outputs = Outputs::prepare(args.json.as_deref(), args.csv.as_deref(), args.plots.as_deref())?;
+    let outputs = args.tables.outputs(&args.usual)?;
     let compared = args.compare.as_deref().map_or(Ok(vec![]), read_compared)?;
-    let device = super::open_device(&args.device, args.workers.map(usize::from), args.quiet)?;
+    let device = args.usual.open(args.workers.map(usize::from))?;
     let mut report = Report {
         schema_version: 1,
         origin: Origin::here(),
@@ -123,11 +108,11 @@ pub fn run(args: &Args) -> Result<()> {
         rows: vec![],
         compared,
     };
-    let stop = || signals.go_on(began, args.timeout, "; the finished rows are kept");
+    let stop = || signals.go_on(began, args.usual.timeout, "; the finished rows are kept");
     super::print(&head(&report))?;
     let end = args.graphs.iter().try_for_each(|name| {
         stop()?;
-        let status = Status::new(args.quiet);
+        let status = Status::new(args.usual.quiet);
         status.show(&format!("{name}: reading"));
         let graph = Graph::load(name, args.undirected, args.cache)?;
         let source = source_of(&graph, name, &args.source, args.seed)?;
@@ -136,7 +121,7 @@ pub fn run(args: &Args) -> Result<()> {
         drop(status);
         super::print(&title(&subject))?;
         for lanes in args.lanes(&*device) {
-            let status = Status::new(args.quiet);
+            let status = Status::new(args.usual.quiet);
             let base = Settings { lanes, block: args.block, form: args.form, ..Settings::default() };
             let contenders = every_engine(&base, &args.queues);
             let rows = measure(&device, &subject, &contenders, args.runs, stop, |text| status.show(text))?;

@@ -2,9 +2,10 @@
 
 use super::outputs::Outputs;
 use super::progress::Status;
-use super::render::{GRACE, parse_seconds};
+use super::render::GRACE;
 use super::report::Origin;
 use super::signals::Signals;
+use super::usual::{Tables, Usual};
 use super::watchdog::Watchdog;
 use super::work::{Lanes, parse_lanes};
 use crate::bench::limits::{Demand, Limits, Share};
@@ -16,7 +17,7 @@ use crate::queue::{QueueKind, QueueOptions};
 use clap::value_parser;
 use serde::Serialize;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -81,27 +82,13 @@ pub struct Args {
     /// Also measure the device's limits, and print each throughput as a share of the limit that binds it
     #[arg(long)]
     limits: bool,
-    /// Where to run: auto, cpu, cuda, cuda:N, hip or hip:N
-    #[arg(long, default_value = "auto")]
-    device: String,
     /// A taste: fewer lanes, shorter and fewer runs
     #[arg(long)]
     quick: bool,
-    /// Write everything as JSON, too
-    #[arg(long, value_name = "FILE.json")]
-    json: Option<PathBuf>,
-    /// Write a line a row as CSV, too
-    #[arg(long, value_name = "FILE.csv")]
-    csv: Option<PathBuf>,
-    /// Write plots here, as SVG and PNG: throughput over lanes, one plot a workload
-    #[arg(long, value_name = "DIR")]
-    plots: Option<PathBuf>,
-    /// End after this time with the rows that are finished, exit code 3
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
-    timeout: Option<Duration>,
-    /// No progress
-    #[arg(long)]
-    quiet: bool,
+    #[command(flatten)]
+    usual: Usual,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -289,11 +276,10 @@ fn place(workload: Workload) -> u32 {
 pub fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
     let signals = Signals::install()?;
-    let outputs =
-        Arc::new(Outputs::prepare(args.json.as_deref(), args.csv.as_deref(), args.plots.as_deref())?);
-    let device = super::open_device(&args.device, None, args.quiet)?;
+    let outputs = Arc::new(args.tables.outputs(&args.usual)?);
+    let device = args.usual.open(None)?;
     let cases = args.cases(&device)?;
-    let limits = args.limits.then(|| super::bench_limits::told(&device, args.quiet)).transpose()?;
+    let limits = args.limits.then(|| super::bench_limits::told(&device, args.usual.quiet)).transpose()?;
     let mut report = Report {
         schema_version: 1,
         origin: Origin::here(),
@@ -304,13 +290,13 @@ pub fn run(args: &Args) -> Result<()> {
         rows: vec![],
         hung: vec![],
     };
-    let watchdog = args.timeout.map(|limit| watch(start + limit, limit, &outputs));
+    let watchdog = args.usual.timeout.map(|limit| watch(start + limit, limit, &outputs));
     super::print(&head(&report))?;
     let mut shown = None;
-    let stop = || signals.go_on(start, args.timeout, "; the finished rows are kept");
+    let stop = || signals.go_on(start, args.usual.timeout, "; the finished rows are kept");
     let end = cases.iter().try_for_each(|case| {
         stop()?;
-        let status = Status::new(args.quiet);
+        let status = Status::new(args.usual.quiet);
         status.show(&format!("{}, {}, {} lanes", case.queue, case.workload, case.workload.lanes()));
         let device = device_for(&device, case)?;
         let measured = measure(&device, case, report.plan, stop)?;

@@ -1,11 +1,10 @@
 //! `rayq bench render`: engines against each other.
 
 use super::bench_table::{self, Group, Report};
-use super::outputs::Outputs;
 use super::progress::Status;
-use super::render::parse_seconds;
 use super::report::Origin;
 use super::signals::Signals;
+use super::usual::{Tables, Usual};
 use super::work::parse_tile;
 use crate::bench::render::{Choice, Plan, measure};
 use crate::bench::sweep::Sweep;
@@ -40,9 +39,6 @@ pub struct Args {
     /// Samples a pixel
     #[arg(long, value_delimiter = ',', default_values = ["1"], value_parser = value_parser!(u32).range(1..))]
     spp: Vec<u32>,
-    /// Where to run: auto, cpu, cuda, cuda:N, hip or hip:N
-    #[arg(long, default_value = "auto")]
-    device: String,
     /// Threads of the CPU device
     #[arg(long)]
     workers: Option<usize>,
@@ -86,21 +82,10 @@ pub struct Args {
     /// Also measure the device's limits, and print each speed as a share of the limit that binds it; goes with --effort
     #[arg(long)]
     limits: bool,
-    /// Write everything as JSON, too
-    #[arg(long, value_name = "FILE.json")]
-    json: Option<PathBuf>,
-    /// Write a line a row as CSV, too
-    #[arg(long, value_name = "FILE.csv")]
-    csv: Option<PathBuf>,
-    /// Write plots here, as SVG and PNG: bars for each picture, curves for a sweep
-    #[arg(long, value_name = "DIR")]
-    plots: Option<PathBuf>,
-    /// End after this time with the rows that are finished, exit code 3
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
-    timeout: Option<Duration>,
-    /// No progress
-    #[arg(long)]
-    quiet: bool,
+    #[command(flatten)]
+    usual: Usual,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 /// A picture to measure.
@@ -185,10 +170,10 @@ impl Args {
 pub fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
     let signals = Signals::install()?;
-    let outputs = Outputs::prepare(args.json.as_deref(), args.csv.as_deref(), args.plots.as_deref())?;
-    let device = super::open_device(&args.device, args.workers, args.quiet)?;
+    let outputs = args.tables.outputs(&args.usual)?;
+    let device = args.usual.open(args.workers)?;
     let pictures = args.pictures(&*device)?;
-    let limits = args.limits.then(|| super::bench_limits::told(&device, args.quiet)).transpose()?;
+    let limits = args.limits.then(|| super::bench_limits::told(&device, args.usual.quiet)).transpose()?;
     let mut report = Report {
         schema_version: 2,
         origin: Origin::here(),
@@ -199,7 +184,7 @@ pub fn run(args: &Args) -> Result<()> {
         groups: vec![],
         worst: vec![],
     };
-    let stop = || signals.go_on(start, args.timeout, "; the finished rows are kept");
+    let stop = || signals.go_on(start, args.usual.timeout, "; the finished rows are kept");
     let measured = pictures.iter().try_for_each(|picture| one(args, &device, picture, &mut report, &stop));
     report.worst = bench_table::worst(&report);
     let told = super::print(&bench_table::worst_text(&report));
@@ -217,7 +202,7 @@ fn one(
     stop: &dyn Fn() -> Result<()>,
 ) -> Result<()> {
     stop()?;
-    let status = Status::new(args.quiet);
+    let status = Status::new(args.usual.quiet);
     let (result, end) = measure(device, &picture.picture, &picture.contenders, args.plan(), stop, |text| {
         status.show(&format!("{}, {text}", picture.scene));
     });

@@ -368,8 +368,10 @@ fn bars(folder: &Path, group: &Group, report: &Report) -> Result<()> {
     let Group { scene, width, height, spp, .. } = group;
     let plot = Bars {
         title: format!("{scene}, {width}x{height}, {spp} spp, {}", report.device.name),
-        unit: "millions of rays a second, ray generation included".into(),
+        unit: Some("millions of rays a second, ray generation included".into()),
         bars: group.rows.iter().map(bar).collect(),
+        mark: None,
+        far: false,
     };
     plot.write(&folder.join(format!("speed-{}-{width}x{height}-{spp}spp", stem(scene))))
 }

@@ -1,9 +1,9 @@
 //! `rayq bfs GRAPH`: levels of a graph's vertices, by the queues or a baseline.
 
 use super::progress::Status;
-use super::render::parse_seconds;
 use super::report::{Origin, word};
 use super::signals::Signals;
+use super::usual::Usual;
 use crate::bench::Spread;
 use crate::bench::bfs::TEPS;
 use crate::bfs::check::{arcs_of_reached, prove, serial};
@@ -18,7 +18,7 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Arguments of `rayq bfs`.
 ///
@@ -50,9 +50,6 @@ pub struct Args {
     /// Follow arcs of a directed file in both directions
     #[arg(long)]
     undirected: bool,
-    /// Where to run: auto, cpu, cuda, cuda:N, hip or hip:N
-    #[arg(long, default_value = "auto")]
-    device: String,
     /// Threads of the CPU device
     #[arg(long, value_parser = value_parser!(u16).range(1..=4096))]
     workers: Option<u16>,
@@ -77,15 +74,8 @@ pub struct Args {
     /// Write the graph as a Matrix Market file, for other programs
     #[arg(long, value_name = "FILE.mtx")]
     write_graph: Option<PathBuf>,
-    /// Write everything as JSON, too
-    #[arg(long, value_name = "FILE.json")]
-    json: Option<PathBuf>,
-    /// End after this time, exit code 3
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
-    timeout: Option<Duration>,
-    /// No progress
-    #[arg(long)]
-    quiet: bool,
+    #[command(flatten)]
+    usual: Usual,
 }
 
 /// Everything that is said of a search.
@@ -135,8 +125,8 @@ pub fn run(args: &Args) -> Result<()> {
     let signals = Signals::install()?;
     let prepare = |path: &Option<PathBuf>| path.as_deref().map(Output::prepare).transpose();
     let (levels_out, graph_out, json) =
-        (prepare(&args.levels)?, prepare(&args.write_graph)?, prepare(&args.json)?);
-    let status = Status::new(args.quiet);
+        (prepare(&args.levels)?, prepare(&args.write_graph)?, args.usual.json()?);
+    let status = Status::new(args.usual.quiet);
     status.show("reading the graph");
     let graph = Graph::load(&args.graph, args.undirected, args.cache)?;
     let read_seconds = began.elapsed().as_secs_f64();
@@ -144,8 +134,8 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(out) = graph_out {
         out.write(&export::matrix_market(&graph))?;
     }
-    let device = super::open_device(&args.device, args.workers.map(usize::from), args.quiet)?;
-    let stop = || signals.go_on(began, args.timeout, "");
+    let device = args.usual.open(args.workers.map(usize::from))?;
+    let stop = || signals.go_on(began, args.usual.timeout, "");
     let settings = args.settings();
     let on_device = Arc::new(DeviceGraph::new(&device, &graph, args.engine == Engine::Direction)?);
     let mut search = Search::new(&on_device, &settings)?;

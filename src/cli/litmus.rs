@@ -1,9 +1,9 @@
 //! `rayq litmus`: what the memory orders under the queues are worth on a device.
 
 use super::progress::Status;
-use super::render::parse_seconds;
 use super::report::Origin;
 use super::signals::Signals;
+use super::usual::Usual;
 use super::watchdog::Watchdog;
 use crate::bench::litmus::{Counts, Plan, Test, run as race};
 use crate::device::{self, Device, DeviceInfo};
@@ -11,9 +11,8 @@ use crate::error::{Error, Result};
 use crate::film::Output;
 use clap::value_parser;
 use serde::Serialize;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Arguments of `rayq litmus`.
 ///
@@ -36,18 +35,8 @@ pub struct Args {
     /// Chooses the placements
     #[arg(long, default_value_t = 1)]
     seed: u32,
-    /// Where to run: auto, cpu, cuda, cuda:N, hip or hip:N
-    #[arg(long, default_value = "auto")]
-    device: String,
-    /// Write the counts as JSON, too
-    #[arg(long, value_name = "FILE.json")]
-    json: Option<PathBuf>,
-    /// End after this time, exit code 3
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
-    timeout: Option<Duration>,
-    /// No progress
-    #[arg(long)]
-    quiet: bool,
+    #[command(flatten)]
+    usual: Usual,
 }
 
 /// The JSON form.
@@ -81,19 +70,20 @@ const PATIENCE_NARROW: u32 = 16;
 pub fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
     let signals = Signals::install()?;
-    let json = Arc::new(args.json.as_deref().map(Output::prepare).transpose()?);
+    let json = Arc::new(args.usual.json()?);
     let (device, plan) = args.plan()?;
     let info = device.info().clone();
     let each = u64::from(plan.lanes) * u64::from(plan.rounds) * u64::from(plan.launches);
     super::print(&format!("{}: {}; {each} instances of each form\n{}", info.id, info.name, head()))?;
     let mut report = Report { schema_version: 1, origin: Origin::here(), device: info, plan, tests: vec![] };
     let kept = Arc::clone(&json);
-    let guard =
-        Watchdog::end_process(signals, args.timeout.map(|limit| start + limit), move |report: Report| {
-            report.write(&kept)
-        });
+    let guard = Watchdog::end_process(
+        signals,
+        args.usual.timeout.map(|limit| start + limit),
+        move |report: Report| report.write(&kept),
+    );
     let end = args.test.iter().try_for_each(|&test| {
-        let status = Status::new(args.quiet);
+        let status = Status::new(args.usual.quiet);
         status.show(test.name());
         let strong = race(&device, test, false, plan)?;
         let weakened = race(&device, test, true, plan)?;
@@ -133,7 +123,7 @@ impl Report {
 impl Args {
     /// The device, and sizes for it. On the CPU a lane is a thread, and a block is a lane.
     fn plan(&self) -> Result<(Arc<dyn Device>, Plan)> {
-        let device = super::open_device(&self.device, None, self.quiet)?;
+        let device = self.usual.open(None)?;
         let wide = device.is_wide();
         let usual = if wide { 1 << 15 } else { (2 * device.info().compute_units).next_power_of_two().max(2) };
         let lanes = self.lanes.unwrap_or(usual);

@@ -21,6 +21,7 @@ pub mod render;
 mod report;
 pub mod serve;
 mod signals;
+mod usual;
 pub mod verify;
 mod watchdog;
 mod work;

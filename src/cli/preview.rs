@@ -40,7 +40,10 @@ fn scale() -> impl TypedValueParser<Value = u32> {
 pub fn run(args: Args) -> Result<()> {
     let signals = Signals::install()?;
     // Read here for the window's size and for errors that need no window; the session reads it again.
-    let image = Scene::load(&args.work.scene)?.with_overrides(&args.work.overrides())?.image;
+    let scene = Scene::load(&args.work.scene)?.with_overrides(&args.work.overrides())?;
+    scene.warnings.iter().for_each(super::complain);
+    let image = scene.image;
+    drop(scene);
     let options = Options {
         scale: args.scale,
         bare: args.bare,

@@ -1,9 +1,9 @@
 //! `rayq verify`: queues judged by what their operations did on a device.
 
 use super::progress::Status;
-use super::render::parse_seconds;
 use super::report::Origin;
 use super::signals::Signals;
+use super::usual::Usual;
 use super::watchdog::Watchdog;
 use crate::bench::queue::Workload;
 use crate::bench::verify::{Clock, Plan, Recording, Stamp, record};
@@ -20,7 +20,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Arguments of `rayq verify`.
 #[derive(Debug, clap::Args)]
@@ -58,24 +58,14 @@ pub struct Args {
     /// Cells of the pool (gwfq-ymc)
     #[arg(long, value_parser = value_parser!(u32).range(1..))]
     pool_cells: Option<u32>,
-    /// Where to run: auto, cpu, cuda, cuda:N, hip or hip:N
-    #[arg(long, default_value = "auto")]
-    device: String,
     /// Judge this recorded history instead of running anything: JSON lines, one operation a line
     #[arg(long, value_name = "FILE.jsonl")]
     history: Option<PathBuf>,
     /// Where the smallest wrong part of a history goes, as JSON lines
     #[arg(long, value_name = "FILE.jsonl", default_value = "rayq-violation.jsonl")]
     window: PathBuf,
-    /// Write the verdicts as JSON, too
-    #[arg(long, value_name = "FILE.json")]
-    json: Option<PathBuf>,
-    /// End after this time, exit code 3
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
-    timeout: Option<Duration>,
-    /// No progress
-    #[arg(long)]
-    quiet: bool,
+    #[command(flatten)]
+    usual: Usual,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,20 +172,21 @@ pub fn run(args: &Args) -> Result<()> {
         return judge_file(file, &args.window);
     }
     let signals = Signals::install()?;
-    let json = Arc::new(args.json.as_deref().map(Output::prepare).transpose()?);
-    let device = super::open_device(&args.device, None, args.quiet)?;
+    let json = Arc::new(args.usual.json()?);
+    let device = args.usual.open(None)?;
     let mut report =
         Report { schema_version: 1, origin: Origin::here(), device: device.info().clone(), verdicts: vec![] };
     let plans = args.plans(&device)?;
     // A launch or a judge may take long: neither is waited for.
     let kept = Arc::clone(&json);
-    let guard =
-        Watchdog::end_process(signals, args.timeout.map(|limit| start + limit), move |report: Report| {
-            report.write(&kept)
-        });
+    let guard = Watchdog::end_process(
+        signals,
+        args.usual.timeout.map(|limit| start + limit),
+        move |report: Report| report.write(&kept),
+    );
     guard.keep(report.clone());
     let end = plans.iter().try_for_each(|plan| {
-        let status = Status::new(args.quiet);
+        let status = Status::new(args.usual.quiet);
         status.show(&format!("{}, {}, {} lanes", plan.queue, plan.workload, plan.workload.lanes()));
         let verdict = verify(&device, plan, &args.window)?;
         drop(status);

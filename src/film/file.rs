@@ -68,7 +68,7 @@ impl Format {
 /// A layer beside the picture in an EXR: what the centre of each pixel sees first, unfiltered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Aov {
-    /// Channels albedo.R, .G, .B: share of light reflected; 1 for glass, 0 where nothing is.
+    /// Channels albedo.R, .G, .B: share of light reflected, textures included; 1 for glass, 0 where nothing is.
     Albedo,
     /// Channels normal.X, .Y, .Z: unit, in the world's space, on the eye's side; 0 where nothing is.
     Normal,

@@ -144,6 +144,13 @@ impl Images {
         Ok(index)
     }
 
+    /// What the images were asked for by, sorted.
+    pub fn keys(&self) -> Vec<PathBuf> {
+        let mut keys: Vec<_> = self.by_key.keys().cloned().collect();
+        keys.sort();
+        keys
+    }
+
     /// All images, in the order of their indices.
     pub fn into_list(self) -> Vec<Arc<Image>> {
         self.list

@@ -19,7 +19,7 @@ pub use summary::Summary;
 use crate::error::Result;
 use finish::Mended;
 use glam::{Affine3A, Vec2, Vec3, Vec4};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use warnings::Warnings;
 
@@ -273,6 +273,8 @@ pub struct Model {
     pub images: Vec<Arc<Image>>,
     /// Lights.
     pub lamps: Vec<Light>,
+    /// Files that it names and is made of, beside its own: buffers, pictures, materials. Some may be missing.
+    pub files: Vec<PathBuf>,
     /// Triangles that were left out because their corners lie on a line or a point.
     pub degenerate: u64,
     /// What the file asks for and does not get, one line each.

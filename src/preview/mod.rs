@@ -22,8 +22,11 @@ use std::time::{Duration, Instant};
 const RATE: usize = 60;
 /// The window is drawn again after so long though nothing has changed: it may have been covered or hidden.
 const REFRESH: Duration = Duration::from_millis(250);
-/// How long a notice stays.
+/// How long a notice stays, and one of what a scene does not get.
 const NOTICE: Duration = Duration::from_secs(4);
+const WARNING: Duration = Duration::from_secs(12);
+/// Warnings that a window has room for.
+const MOST_WARNINGS: usize = 6;
 /// No window system has windows that are larger, in pixels.
 const MOST_PIXELS: u32 = 16384;
 
@@ -168,6 +171,7 @@ struct View {
     canvas: Canvas,
     figures: bool,
     keys: bool,
+    /// A notice, and until when it stays.
     notice: Option<(String, Instant)>,
     told: Receiver<String>,
     stale: bool,
@@ -191,22 +195,28 @@ impl View {
         if let Ok(notice) = self.told.try_recv() {
             self.notice(notice);
         }
-        if self.notice.as_ref().is_some_and(|(_, since)| since.elapsed() >= NOTICE) {
+        if self.notice.as_ref().is_some_and(|(_, until)| Instant::now() >= *until) {
             self.notice = None;
             self.stale = true;
         }
         let number = self.frame.as_ref().map_or(0, |f| f.number);
         let newer = session.latest().filter(|f| f.number > number);
-        let any = newer.is_some();
-        if any {
-            self.frame = newer;
-            self.stale = true;
+        let Some(newer) = newer else { return false };
+        let loads = self.frame.as_ref().map_or(0, |f| f.status.loads);
+        if newer.status.loads != loads && !newer.status.warnings.is_empty() {
+            self.notice_for(warnings(&newer.status.warnings), WARNING);
         }
-        any
+        self.frame = Some(newer);
+        self.stale = true;
+        true
     }
 
     fn notice(&mut self, text: String) {
-        self.notice = Some((text, Instant::now()));
+        self.notice_for(text, NOTICE);
+    }
+
+    fn notice_for(&mut self, text: String, time: Duration) {
+        self.notice = Some((text, Instant::now() + time));
         self.stale = true;
     }
 
@@ -276,11 +286,20 @@ fn name(value: &impl clap::ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned())
 }
 
+/// The first of a scene's warnings, and where the others are.
+fn warnings(all: &[String]) -> String {
+    let mut lines: Vec<_> = all.iter().take(MOST_WARNINGS).map(|line| format!("warning: {line}")).collect();
+    if all.len() > MOST_WARNINGS {
+        lines.push(format!("and {} more; `rayq info` lists them", all.len() - MOST_WARNINGS));
+    }
+    lines.join("\n")
+}
+
 /// The words in lines of so many letters, at least 10.
 fn wrapped(words: &str, letters: usize) -> String {
-    let words: Vec<char> = words.chars().collect();
-    let lines: Vec<String> = words.chunks(letters.max(10)).map(|line| line.iter().collect()).collect();
-    lines.join("\n")
+    let lines = words.lines().map(|line| line.chars().collect::<Vec<char>>());
+    let short = lines.map(|line| line.chunks(letters.max(10)).map(String::from_iter).collect::<Vec<_>>());
+    short.flatten().collect::<Vec<_>>().join("\n")
 }
 
 /// Saves the picture on a thread of its own; what became of it is told.
@@ -324,4 +343,22 @@ fn apart(
         // A window that was closed meanwhile needs no notice.
         tell.send(notice).ok();
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_and_short_ones_stay() {
+        assert_eq!(wrapped("0123456789abc\nde", 3), "0123456789\nabc\nde");
+    }
+
+    #[test]
+    fn many_warnings_are_cut_short() {
+        let all: Vec<_> = (0..9).map(|i| format!("w{i}")).collect();
+        let text = warnings(&all);
+        assert!(text.starts_with("warning: w0\nwarning: w1\n") && text.contains("and 3 more"), "{text}");
+        assert_eq!(warnings(&all[..1]), "warning: w0");
+    }
 }

@@ -149,7 +149,7 @@ fn costs(counters: &BTreeMap<String, f64>) -> Costs {
 mod tests {
     use super::*;
 
-    /// Two launches, in the form of ncu 2025.3.
+    /// Two launches on an H200, as ncu of CUDA 13 printed them.
     const RECORDED: &str = include_str!("../../tests/profile/ncu.csv");
 
     #[test]
@@ -158,22 +158,23 @@ mod tests {
         assert_eq!(launches.len(), 2);
         let (first, second) = (&launches[0], &launches[1]);
         assert_eq!(first.kernel, "bench_fixed");
-        assert_eq!(first.counters[RESIDENT], 36_124_416.0);
-        assert_eq!(first.costs.wait, 36_124_416.0 - 1_182_720.0);
-        assert_eq!(first.costs.valu, 520_192.0 + 131_072.0 + 0.0 + 24_576.0);
-        assert_eq!(first.costs.atomics, 49_152.0 + 128.0);
-        assert_eq!(first.costs.l2_bytes, 32.0 * 402_176.0);
-        assert_eq!(first.costs.ns, 139_808.0);
-        assert_eq!(first.costs.wait_for["memory"], 22.5 * 1_182_720.0);
-        assert_eq!(second.costs.wait, 48_000_000.0 - 2_400_000.0);
-        assert_eq!(second.costs.per(1_000_000).wait, 45.6);
+        assert_eq!(first.counters[RESIDENT], 40_343_836.0);
+        assert_eq!(first.costs.wait, 40_343_836.0 - 3_057_281.0);
+        assert_eq!(first.costs.valu, 1_338_761.0 + 530_945.0 + 0.0 + 49_920.0);
+        assert_eq!(first.costs.atomics, 24_832.0 + 16_384.0);
+        assert_eq!(first.costs.l2_bytes, 32.0 * 258_765.0);
+        assert_eq!(first.costs.ns, 169_984.0);
+        assert_eq!(first.costs.wait_for["memory"], 4.86 * 3_057_281.0);
+        assert_eq!(first.costs.wait_for["fence"], 3.09 * 3_057_281.0);
+        assert_eq!(second.costs.wait, 50_992_065.0 - 4_161_152.0);
+        assert_eq!(second.costs.per(1_000_000).wait, 46.830_913);
     }
 
     #[test]
     fn what_is_missing_is_named() {
         let without = RECORDED.replace("lts__t_sectors_srcunit_tex.sum", "lts__t_other.sum");
         assert_eq!(read(&without), Err("its output has no column lts__t_sectors_srcunit_tex.sum".into()));
-        let no_value = RECORDED.replace("\"402,176\"", "\"n/a\"");
+        let no_value = RECORDED.replace("\"258,765\"", "\"n/a\"");
         assert_eq!(
             read(&no_value),
             Err("lts__t_sectors_srcunit_tex.sum has no value (`n/a`) for launch 1".into())
@@ -201,7 +202,7 @@ mod tests {
         let why = read(text).expect_err("no table");
         assert!(why.contains("No kernels were profiled"), "{why}");
         assert_eq!(read(""), Err("its output has no table of launches".into()));
-        let head: String = RECORDED.lines().take(6).flat_map(|l| [l, "\n"]).collect();
+        let head: String = RECORDED.lines().take(5).flat_map(|l| [l, "\n"]).collect();
         assert_eq!(read(&head), Err("its table has no launch".into()));
     }
 }

@@ -111,8 +111,10 @@ impl<'a> Models<'a> {
         if !specular {
             model.surfaces.iter_mut().for_each(|surface| surface.specular = 0.0);
         }
-        if !self.files.contains(&path) {
-            self.files.push(path);
+        for file in std::iter::once(path).chain(std::mem::take(&mut model.files)) {
+            if !self.files.contains(&file) {
+                self.files.push(file);
+            }
         }
         self.keep(key, model)
     }

@@ -256,7 +256,7 @@ pub struct Scene {
     pub images: Vec<Arc<model::Image>>,
     /// Lights of models.
     pub lamps: Vec<Light>,
-    /// Files that the scene was read from beside its own.
+    /// Files that the scene was read from beside its own: pictures, models, and the files that models name.
     pub files: Vec<PathBuf>,
     /// What files ask for and do not get, one line each.
     pub warnings: Vec<String>,

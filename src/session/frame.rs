@@ -72,6 +72,10 @@ pub struct Status {
     pub commands: u64,
     /// What went wrong, in one line; the picture is the last good one.
     pub message: Option<String>,
+    /// How often the scene was read, from 1: with another number, `warnings` are news.
+    pub loads: u64,
+    /// What the scene's files ask for and do not get, one line each.
+    pub warnings: Vec<String>,
 }
 
 /// Where the render thread leaves its latest frame. Nobody who looks slowly holds it up, and a frame that

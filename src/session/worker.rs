@@ -56,6 +56,7 @@ pub(super) struct Worker {
     options: Options,
     watch: Watch,
     scene: Scene,
+    loads: u64,
     rig: Rig,
     view: View,
     exposure: f32,
@@ -142,6 +143,7 @@ impl Worker {
         Ok(Worker {
             watch: Watch::new(files(&options, &scene)),
             rig: Rig::new(&scene),
+            loads: 1,
             view: View::Picture,
             exposure: 0.0,
             paused: false,
@@ -330,6 +332,7 @@ impl Worker {
         self.watch.follow(files(&self.options, &scene));
         let moved = scene.camera != self.scene.camera;
         self.draw(scene)?;
+        self.loads += 1;
         if moved {
             self.rig = Rig::new(&self.scene);
         }
@@ -488,6 +491,8 @@ impl Worker {
             coarse: figures.samples == 0,
             commands: self.shown.commands,
             message: self.message.clone().or_else(|| self.hint()),
+            loads: self.loads,
+            warnings: self.scene.warnings.clone(),
         }
     }
 

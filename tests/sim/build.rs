@@ -5,8 +5,8 @@
 
 use std::{env, fmt::Write as _, fs, path::Path, path::PathBuf};
 
-#[path = "../../src/layout.rs"]
-#[allow(dead_code)]
+#[path = "../../src/layout/mod.rs"]
+#[allow(dead_code, unused_imports)]
 mod layout;
 mod mutants;
 #[path = "../../src/programs.rs"]
@@ -96,7 +96,7 @@ fn main() {
     for input in [
         "../../kernels",
         "../../docs/examples",
-        "../../src/layout.rs",
+        "../../src/layout",
         "../../src/programs.rs",
         "kernels",
         "mutants.rs",

@@ -3,7 +3,6 @@
 use super::markdown::about;
 use super::section::{Section, Table};
 use super::{Head, published};
-use crate::bench::chart::escape;
 use std::fmt::Write;
 
 /// Light or dark as the reader's system is; tables and figures scroll by themselves on narrow screens. Figures are black
@@ -106,4 +105,9 @@ fn table_text(table: &Table) -> String {
         escape(&table.caption),
         cells("th", &table.head)
     )
+}
+
+/// Text as XML has it.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -3,7 +3,7 @@
 use super::claims::{Verdict, verdicts};
 use super::measure::{MOPS, MRAYS, MRAYS_TRACE, MS};
 use super::{Data, Head, Part, published};
-use crate::bench::chart::{Bar, Bars};
+use crate::bench::bars::{Bar, Bars};
 use crate::bench::plot::{Plot, Series};
 use crate::error::{Error, Result};
 
@@ -66,8 +66,8 @@ fn section(head: &Head, part: Part, data: &Data) -> Result<Section> {
         Part::Balanced | Part::Split => curves(part, data, MOPS, "lanes", head)?,
         Part::Blocks => curves(part, data, MOPS, "lanes of a block", head)?,
         Part::Bfs => curves(part, data, MS, "lanes", head)?,
-        Part::Rays => (rays_tables(data), rays_figures(data)),
-        Part::Costs => (costs_tables(data), costs_figures(data)),
+        Part::Rays => (rays_tables(data), rays_figures(data)?),
+        Part::Costs => (costs_tables(data), costs_figures(data)?),
     };
     tables.extend(published::tables(part));
     Ok(Section {
@@ -195,17 +195,22 @@ fn rays_tables(data: &Data) -> Vec<Table> {
     data.groups().into_iter().map(of).collect()
 }
 
-fn rays_figures(data: &Data) -> Vec<Figure> {
+fn rays_figures(data: &Data) -> Result<Vec<Figure>> {
     let of = |group: &str| {
         let value = |name: &str| data.last(group, name, MRAYS).map(|p| p.1);
         let base = value(BASELINE).filter(|base| *base > 0.0)?;
-        let bar = |name: &str| Some(Bar { name: name.to_owned(), value: value(name)? / base });
+        let bar = |name: &str| Some(Bar::of(name, value(name)? / base));
         let bars = data.series(group).into_iter().filter_map(bar).collect();
         let title = format!("{group}: throughput relative to {BASELINE}");
-        let svg = Bars { title: title.clone(), bars, mark: Some(1.0) }.svg();
-        Some(Figure { id: format!("rays-{}", slug(group)), caption: title, svg })
+        Some(bar_figure(format!("rays-{}", slug(group)), title, bars, Some(1.0)))
     };
     data.groups().into_iter().filter_map(of).collect()
+}
+
+fn bar_figure(id: String, title: String, bars: Vec<Bar>, mark: Option<f64>) -> Result<Figure> {
+    let chart = Bars { title: title.clone(), unit: None, bars, mark, far: true };
+    let svg = chart.svg().map_err(|why| Error::output(format!("the figure {id}"), why))?;
+    Ok(Figure { id, caption: title, svg })
 }
 
 fn costs_tables(data: &Data) -> Vec<Table> {
@@ -226,22 +231,20 @@ fn costs_tables(data: &Data) -> Vec<Table> {
     data.groups().into_iter().map(of).collect()
 }
 
-fn costs_figures(data: &Data) -> Vec<Figure> {
+fn costs_figures(data: &Data) -> Result<Vec<Figure>> {
     let mut figures = vec![];
     for group in data.groups() {
         for quantity in ["WAIT/op", "VALU/op", "cycles/op"] {
-            let bar =
-                |name: &str| Some(Bar { name: name.to_owned(), value: data.last(group, name, quantity)?.1 });
+            let bar = |name: &str| Some(Bar::of(name, data.last(group, name, quantity)?.1));
             let bars: Vec<_> = data.series(group).into_iter().filter_map(bar).collect();
             if bars.is_empty() {
                 continue;
             }
             let title = format!("{quantity}, {group}");
-            let svg = Bars { title: title.clone(), bars, mark: None }.svg();
-            figures.push(Figure { id: format!("costs-{}", slug(&title)), caption: title, svg });
+            figures.push(bar_figure(format!("costs-{}", slug(&title)), title, bars, None)?);
         }
     }
-    figures
+    Ok(figures)
 }
 
 /// Letters and digits for a file's name.
@@ -290,7 +293,7 @@ mod tests {
         let tables = rays_tables(&data);
         assert_eq!(tables[0].rows[1][4..], ["1.50", "1.80"]);
         assert_eq!(tables[1].rows[1][4..], ["15.00", "18.00"]);
-        assert!(rays_figures(&data)[1].svg.contains("15.0"));
+        assert!(rays_figures(&data).expect("drawn")[1].svg.contains("15.0"));
     }
 
     #[test]

@@ -187,6 +187,7 @@ impl<'a> Loader<'a> {
 
     fn finish(mut self) -> Model {
         self.model.images = self.materials.images.into_list();
+        self.model.files = self.source.files();
         self.model.tell(self.source.path, self.warnings, self.mended);
         self.model
     }

@@ -105,6 +105,14 @@ impl<'a> Source<'a> {
         Ok(if !decoded.exists() && raw.exists() { raw } else { decoded })
     }
 
+    /// The files beside this one that it names: buffers and pictures.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let buffers = self.root.buffers.iter().map(|buffer| &buffer.uri);
+        let uris = buffers.chain(self.root.images.iter().map(|image| &image.uri)).flatten();
+        // What is no name of a file was refused where it was to be read.
+        uris.filter_map(|uri| self.file_of(uri, "").ok()).collect()
+    }
+
     /// The bytes of a buffer view, and its stride. `place` says who asks.
     pub fn view(&self, index: Index, place: &str) -> Result<(&[u8], Option<u64>)> {
         let view = self.get(&self.root.buffer_views, index, "bufferViews", place)?;

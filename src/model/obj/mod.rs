@@ -3,7 +3,6 @@
 mod mtl;
 mod text;
 
-use super::file::read;
 use super::finish::{Mended, finish};
 use super::polygon::{Cutter, MAX_CORNERS};
 use super::{Instance, MAX_COORDINATE, MAX_TRIANGLES, Mesh, Model, Warnings};
@@ -147,19 +146,8 @@ impl<'a> Reader<'a> {
             true => vec![whole],
             false => statement.words().map(|word| folder.join(word)).collect(),
         };
-        for file in files {
-            match read(&file) {
-                Ok(bytes) => {
-                    self.library.read(&file, &String::from_utf8_lossy(&bytes), &mut self.warnings)?
-                }
-                Err(why) => {
-                    let place =
-                        format!("line {}: cannot read the materials {}", statement.line, file.display());
-                    self.warnings.add(place.clone(), || format!("{place}: {why}"));
-                }
-            }
-        }
-        Ok(())
+        let place = format!("line {}", statement.line);
+        files.into_iter().try_for_each(|file| self.library.read(file, &place, &mut self.warnings))
     }
 
     fn face(&mut self, statement: &Statement) -> Result<()> {
@@ -243,8 +231,7 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(mut self) -> Result<Model> {
-        let (surfaces, images) = self.library.finish();
-        let mut model = Model { surfaces, images, ..Model::default() };
+        let mut model = self.library.finish();
         for Part { mut mesh, vertices } in self.parts {
             drop(vertices);
             finish(&mut mesh, &mut self.mended);

@@ -8,14 +8,15 @@
 //!   glass of index `Ni`. Other values of `d` count as opaque.
 //! - `map_d` cuts out, at one half, where it is the alpha of the same picture as `map_Kd`.
 
+use super::super::file::read;
 use super::super::image::{Images, load};
-use super::super::{Image, Surface, Texture, Warnings, Wrap};
+use super::super::{Model, Surface, Texture, Warnings, Wrap};
 use super::text::{Statement, statements};
 use crate::error::Result;
 use glam::Vec3;
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Most radiance of an emission, as in scenes.
 const MAX_RADIANCE: f32 = 1e9;
@@ -40,11 +41,25 @@ pub struct Library {
     surfaces: Vec<Surface>,
     by_name: HashMap<String, u32>,
     images: Images,
+    files: Vec<PathBuf>,
 }
 
 impl Library {
-    /// Adds the materials of a file. A name that is there already keeps its first meaning.
-    pub fn read(&mut self, file: &Path, text: &str, warnings: &mut Warnings) -> Result<()> {
+    /// Adds the materials of a file; one that cannot be read is warned of. A name that is there already keeps its first
+    /// meaning. `place` says who asks.
+    pub fn read(&mut self, file: PathBuf, place: impl Display, warnings: &mut Warnings) -> Result<()> {
+        match read(&file) {
+            Ok(bytes) => self.define_all(&file, &String::from_utf8_lossy(&bytes), warnings)?,
+            Err(why) => {
+                let place = format!("{place}: cannot read the materials {}", file.display());
+                warnings.add(place.clone(), || format!("{place}: {why}"));
+            }
+        }
+        self.files.push(file);
+        Ok(())
+    }
+
+    fn define_all(&mut self, file: &Path, text: &str, warnings: &mut Warnings) -> Result<()> {
         let mut draft: Option<Draft> = None;
         statements(file, text, |statement| {
             if statement.keyword == "newmtl" {
@@ -85,9 +100,15 @@ impl Library {
         self.by_name.get(name).copied()
     }
 
-    /// Surfaces and images, in the order of their indices.
-    pub fn finish(self) -> (Vec<Surface>, Vec<Arc<Image>>) {
-        (self.surfaces, self.images.into_list())
+    /// A model of nothing but surfaces and images, in the order of their indices, and the files that they come from.
+    pub fn finish(mut self) -> Model {
+        self.files.extend(self.images.keys());
+        Model {
+            surfaces: self.surfaces,
+            images: self.images.into_list(),
+            files: self.files,
+            ..Model::default()
+        }
     }
 }
 
