@@ -5,12 +5,11 @@
 
 namespace rq {
 
-// Rows keep the place that they were put in at: a level is a stretch of the array.
+// Rows keep the place that they were put in at: a level is a stretch of the array. A place holds the row plus one, or
+// zero as long as nothing has come there: so it needs no fence to tell.
 struct ArrayFrontier {
-    static constexpr Order order = Order::acq_rel;
     static constexpr bool any_order = false;
     RQ_INLINE ArrayFrontier of_this_lane(const BfsParams &) { return ArrayFrontier{}; }
-    RQ_INLINE void arrive() { acquire_payload(); }
 
     RQ_METHOD bool put(const BfsParams &p, u32, bool want, u32 row) {
         const LaneMask wanting = wave_ballot(want);
@@ -18,13 +17,23 @@ struct ArrayFrontier {
         u64 base = 0;
         if (wave_lane() == 0) base = atomic_add(control(p, tail_word), (u64)count_lanes(wanting));
         base = wave_broadcast(base, 0);
-        if (want) plain_store(p.frontier + base + wave_rank(wanting), row);
+        if (want) atomic_store(p.frontier + base + wave_rank(wanting), row + 1);
         return want;
     }
 
     RQ_METHOD bool take(const BfsParams &p, u32, bool want, u32 place, u32 &row) {
-        if (want) row = plain_load(p.frontier + place);
-        return true;
+        u64 limit = 0;
+        for (;;) {
+            const u32 found = want ? atomic_load(p.frontier + place) : 1;
+            if (!wave_any(found == 0)) {
+                row = found - 1;
+                return true;
+            }
+            // Its store is under way.
+            if (limit == 0) limit = device_ticks() + p.patience_ticks;
+            if (is_past(limit)) return false;
+            give_way();
+        }
     }
 };
 

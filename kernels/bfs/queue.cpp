@@ -1,4 +1,6 @@
 // queue.cpp: the traversal with two queues that alternate.
+// Rows are all that the queues carry: marks of vertices are atomics, and nobody reads a level.
+#define RQ_NO_PAYLOAD 1
 #include "bfs/traverse.h"
 #include "queue/select.h"
 
@@ -7,13 +9,10 @@ namespace rq {
 struct QueueFrontier {
     TheQueue::Lane lane;
 
-    // Queues order what goes through them by themselves.
-    static constexpr Order order = ticket_rmw;
     static constexpr bool any_order = true;
     RQ_INLINE QueueFrontier of_this_lane(const BfsParams &p) {
         return QueueFrontier{TheQueue::lane(p.space, global_thread())};
     }
-    RQ_INLINE void arrive() {}
 
     // What is put in while a level is given comes out when the next one is.
     RQ_METHOD bool put(const BfsParams &p, u32 level, bool want, u32 row) {

@@ -12,7 +12,8 @@
 //
 //   - nobody but the waves that have rows of a level takes part in its end: there is no barrier of all blocks, and
 //     no wave waits for one that may not be resident, since claims are held by running waves alone;
-//   - a claim is for rows that are certainly in the queue: nobody probes for empty.
+//   - a claim is for rows that are certainly in the queue: nobody probes for empty. (A row may become visible a moment
+//     after the level's begin, since nothing here is ordered but what a frontier orders: take() waits for it.)
 //
 // A claim is a number, not a queue's ticket. When a launch ends, at its time limit or at a level that the host asked
 // for, claims that were not served are forgotten, and the next launch begins at the number of rows that are done.
@@ -21,7 +22,6 @@
 //   F::of_this_lane(p)                  what a lane keeps
 //   take(p, level, want, place, row)    a row of the level for each lane that wants one; false: it did not come
 //   put(p, level, want, row)            rows for the next level; says whether this lane's was taken
-//   F::order                            of the words below: what makes the rows put in visible to who takes them
 //   F::any_order                        whether any claim will do for any row. If not, forgotten claims would be holes:
 //                                       then a launch ends with a level only
 #pragma once
@@ -168,10 +168,13 @@ template <class F> struct Traversal {
             bool found[arcs_in_flight];
             RQ_UNROLL
             for (u32 j = 0; j < arcs_in_flight; ++j) {
+                vertex[j] = 0;
+                found[j] = false;
+                if (base + j * wave_size() >= lists.total) continue;
                 const u32 place = base + j * wave_size() + wave_lane();
                 const u32 arc = item_at(lists, place);
                 found[j] = place < lists.total;
-                vertex[j] = found[j] ? p.targets[arc] : 0;
+                if (found[j]) vertex[j] = p.targets[arc];
             }
             RQ_UNROLL
             for (u32 j = 0; j < arcs_in_flight; ++j) found[j] = mark(found[j], vertex[j]);
@@ -204,7 +207,7 @@ template <class F> struct Traversal {
         u64 now = 0;
         const u64 mine = (u64)done << 32 | put;
         wave_sync();
-        if (wave_lane() == 0) now = atomic_add<F::order>(control(p, progress_word), mine) + mine;
+        if (wave_lane() == 0) now = atomic_add<ticket_rmw>(control(p, progress_word), mine) + mine;
         now = wave_broadcast(now, 0);
         wave_sync();
         done = put = 0;
@@ -214,7 +217,7 @@ template <class F> struct Traversal {
         const bool over = late || next_end == end || level >= p.last_level || next_end - end > p.most_rows;
         const u64 word = pack_state(State{next_end, level + 1, over});
         for (u32 copy = wave_lane(); copy < state_copies; copy += wave_size())
-            atomic_store<F::order>(control(p, state_word + copy), word);
+            atomic_store(control(p, state_word + copy), word);
     }
 };
 
@@ -257,7 +260,6 @@ template <class F> RQ_INLINE void traverse(const BfsParams &p) {
     for (bool leaves = false; !leaves;) {
         const State s = await_row<F>(p, first, limit);
         if (s.over) break;
-        F::arrive();
         t.level = s.level;
         t.hurries = s.end - first <= reach;
         // As long as the level may have more than the others hold, the wave claims first and reports later.

@@ -13,6 +13,9 @@
 // atomic has been performed in L2, the one place where all lanes of the device meet; a load whose address or
 // branch depends on it is issued after it (GPUs do not speculate); and relaxed device-scope loads are answered
 // by L2. An acq_rel order there would cost a fence for every ticket.
+//
+// A program whose values mean nothing but themselves says RQ_NO_PAYLOAD before it includes a queue, and is spared the
+// first where it costs anything: value and lap are one word.
 #pragma once
 #include "platform/platform.h"
 
@@ -45,7 +48,14 @@ constexpr Order ticket_rmw = Order::acq_rel;
 constexpr Order ticket_load = Order::acquire;
 #endif
 
-constexpr Order slot_install = planted<Plant::relaxed_install> ? Order::relaxed : Order::release;
+#if RQ_NO_PAYLOAD && !RQ_TARGET_CPU
+constexpr bool has_payload = false;
+#else
+constexpr bool has_payload = true;
+#endif
+
+constexpr Order slot_install =
+    has_payload && !planted<Plant::relaxed_install> ? Order::release : Order::relaxed;
 
 #if RQ_TARGET_CPU
 // On the access itself: free on x86, and ThreadSanitizer understands it (it does not see fences).
@@ -56,7 +66,7 @@ RQ_INLINE void acquire_payload() {}
 // the release on the install does not.
 constexpr Order slot_take = Order::relaxed;
 RQ_INLINE void acquire_payload() {
-    if (!planted<Plant::relaxed_take>) fence<Order::acquire>();
+    if (has_payload && !planted<Plant::relaxed_take>) fence<Order::acquire>();
 }
 #endif
 
