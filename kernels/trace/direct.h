@@ -58,21 +58,29 @@ RQ_INLINE bool sample_light(const LightingView &lighting, Vec3 from, const Rando
     return true;
 }
 
-// Light from one of the scene's lights by way of the surface. At a path's last hit only lights without size count: to
-// see another would take one hit, or look at the sky, more than the path may.
-RQ_INLINE Vec3 asked_light(const WorldScene &scene, const WorldSurface &s, const Substrate &at, bool last, Vec3 from,
-                           const Random4 &r, const Random4 &t, RayTally &tally) {
-    const Vec3 none = vec(0.0f, 0.0f, 0.0f);
+// A shadow ray, and the light that it decides about.
+struct Shadow {
+    Vec3 from, direction;
+    float distance;
+    Vec3 dark, lit;  // what the path collects at the hit if something is in the way, and if nothing is
+    bool waits;      // for its answer
+};
+
+// Asks for light from one of the scene's lights by way of the surface: true if it comes unless something is in the
+// way. At a path's last hit only lights without size count: to see another would take one hit, or look at the sky, more
+// than the path may.
+RQ_INLINE bool ask_light(const WorldScene &scene, const WorldSurface &s, const Substrate &at, bool last,
+                         const Random4 &r, const Random4 &t, Shadow &shadow, Vec3 &light) {
     LightSample sample;
-    if (!sample_light(scene.world.lighting, from, r, t, sample)) return none;
-    if ((last && sample.pdf > 0.0f) || !(dot(sample.direction, s.geometric) > 0.0f)) return none;
+    if (!sample_light(scene.world.lighting, shadow.from, r, t, sample)) return false;
+    if ((last && sample.pdf > 0.0f) || !(dot(sample.direction, s.geometric) > 0.0f)) return false;
     const Scatter to = scatter_at(at, s, sample.direction);
     const u32 sampling = scene.world.lighting.sampling;
     const float share = sample.pdf > 0.0f ? divide(asked_share(sampling, sample.pdf, to.pdf), sample.pdf) : 1.0f;
-    const Vec3 light = to.share * sample.light * share;
-    if (!(largest(light) > 0.0f)) return none;
-    tally.shadow++;
-    return is_hidden(scene, from, sample.direction, sample.distance) ? none : light;
+    light = to.share * sample.light * share;
+    shadow.direction = sample.direction;
+    shadow.distance = sample.distance;
+    return largest(light) > 0.0f;
 }
 
 // The density with which a hit asks for the light that a ray from it has met; 0: it never does. `asked` is the

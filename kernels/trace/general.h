@@ -1,7 +1,8 @@
 // general.h: path tracing of general scenes: meshes, spheres and planes with every material, under every light.
 //
 // At each hit a path adds what the surface gives off, asks for one light (direct.h), and goes on. Light that can be
-// found in both ways counts with weights that add up to 1.
+// found in both ways counts with weights that add up to 1. The shadow ray is traced last, when nothing of the hit has to
+// be kept any more.
 #pragma once
 #include "trace/direct.h"
 
@@ -43,34 +44,41 @@ RQ_INLINE bool is_mirror(const Material &m, const Random4 &r) {
 // Dimensions of random numbers beyond those of every depth (random.h): places on lights.
 constexpr u32 first_place_dimension = 2u << depth_bits;
 
-// Light that the surface gives off or sends on from lights, and how the path goes on. False: it ends.
+// Light that the surface gives off, a shadow ray to a light, and how the path goes on. False: it ends.
 RQ_INLINE bool substrate_way(const WorldScene &scene, const Path &path, u32 pixel, const WorldHit &hit,
-                             const WorldSurface &s, const Material &m, const Random4 &r, Vec3 &light, Way &way,
-                             RayTally &tally) {
+                             const WorldSurface &s, const Material &m, const Random4 &r, Shadow &shadow, Way &way) {
     const Substrate at = substrate_at(scene, s, m, path.direction);
+    Vec3 light = vec(0.0f, 0.0f, 0.0f);
     if (largest(at.emission) > 0.0f)
         light = at.emission * found_share(scene.world.lighting.sampling, path.pdf,
                                           asking_pdf(scene, hit, s, at.asked, path.origin, path.direction));
+    shadow.dark = path.weight * light;
     if (has_lights(scene.world.lighting) && !is_mirror(at.lobes)) {
         const u32 sample = path_sample(path), depth = path_depth(path);
         const Random4 which = random4(scene.view, pixel, sample, 2 + 2 * depth);
         const Random4 where = random4(scene.view, pixel, sample, first_place_dimension + depth);
-        const Vec3 from = offset_point(scene.view, s, s.geometric);
-        light = light + asked_light(scene, s, at, depth + 1 >= scene.view.max_depth, from, which, where, tally);
+        shadow.from = offset_point(scene.view, s, s.geometric);
+        Vec3 asked;
+        shadow.waits = ask_light(scene, s, at, depth + 1 >= scene.view.max_depth, which, where, shadow, asked);
+        if (shadow.waits) shadow.lit = path.weight * (light + asked);
     }
     return sample_at(at, s, r, way.onward);
 }
 
-RQ_INLINE bool general_bounce(const WorldScene &scene, Path &path, u32 pixel, const WorldHit &hit,
-                              const WorldSurface &s, const Material &m, RayTally &tally) {
+// What happens to the path at a hit. Returns whether it goes on; there may be a shadow ray to trace.
+RQ_INLINE bool general_bounce(const WorldScene &scene, Path &path, u32 pixel, const WorldHit &hit, Shadow &shadow,
+                              RayTally &tally) {
+    const WorldSurface s = surface_at(scene, path.origin, path.direction, hit);
+    const Material m = scene.material(s.material);
     const Random4 r = random4(scene.view, pixel, path_sample(path), 1 + 2 * path_depth(path));
-    Vec3 light = vec(0.0f, 0.0f, 0.0f);
-    Way way;
+    Way way{};
     way.side = s.geometric;
+    shadow.dark = vec(0.0f, 0.0f, 0.0f);
     const bool goes_on = is_mirror(m, r) ? mirror_way(s, m, path.direction, r, way)
-                                         : substrate_way(scene, path, pixel, hit, s, m, r, light, way, tally);
-    if (light.x != 0.0f || light.y != 0.0f || light.z != 0.0f)
-        deposit(scene.view, path, path.weight * light, tally);
+                                         : substrate_way(scene, path, pixel, hit, s, m, r, shadow, way);
+    if (shadow.waits) tally.shadow++;
+    else if (shadow.dark.x != 0.0f || shadow.dark.y != 0.0f || shadow.dark.z != 0.0f)
+        deposit(scene.view, path, shadow.dark, tally);
     if (!goes_on) return false;
     path.weight = path.weight * way.onward.weight;
     path.pdf = way.onward.pdf;
@@ -103,8 +111,14 @@ RQ_INLINE bool step(const WorldScene &scene, Path &path, u32 pixel, RayTally &ta
     if (path_depth(path) == 0) tally.primary++;
     const WorldHit hit = nearest_hit(scene, path.origin, path.direction, far_away);
     if (hit.primitive == nothing_hit) return see_sky(scene, path, tally);
-    const WorldSurface s = surface_at(scene, path.origin, path.direction, hit);
-    return general_bounce(scene, path, pixel, hit, s, scene.material(s.material), tally);
+    Shadow shadow;
+    shadow.waits = false;
+    const bool goes_on = general_bounce(scene, path, pixel, hit, shadow, tally);
+    if (shadow.waits) {
+        const bool hidden = is_hidden(scene, shadow.from, shadow.direction, shadow.distance);
+        deposit(scene.view, path, hidden ? shadow.dark : shadow.lit, tally);
+    }
+    return goes_on;
 }
 
 }  // namespace rq

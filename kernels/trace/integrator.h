@@ -9,10 +9,8 @@
 
 // Blocks of 256 lanes that a tracing kernel shall fit on a multiprocessor: what its registers are capped for.
 // Measured on an H200: fewer spill less, more hide more.
-#if RQ_INTEGRATOR_PATH
+#if RQ_INTEGRATOR_PATH || RQ_INTEGRATOR_GENERAL
 #define RQ_TRACE_BLOCKS 3
-#elif RQ_INTEGRATOR_GENERAL
-#define RQ_TRACE_BLOCKS 2
 #else
 #define RQ_TRACE_BLOCKS 4
 #endif
