@@ -54,7 +54,15 @@ pub static TILE_QUEUE: Program = Program {
     name: "tile_queue",
     file: "engine/tile_queue.cpp",
     axes: &[&QUEUE, &INTEGRATOR],
-    kernels: &["queue_initialise", "paper_generate", "paper_trace", "adaptive_slice", "adaptive_whole"],
+    kernels: &[
+        "queue_initialise",
+        "paper_generate",
+        "paper_trace",
+        "adaptive_draw",
+        "adaptive_slice",
+        "adaptive_whole",
+        "adaptive_park",
+    ],
 };
 /// The instrumented build of the engines: kernels/platform/counted.h.
 pub const COUNTED: Axis = Axis { name: "COUNTED", values: &["effort"] };

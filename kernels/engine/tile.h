@@ -52,6 +52,7 @@ RQ_INLINE Path load_slot(const TileParams &p, u64 slot) {
     path.info--;
     return path;
 }
+RQ_INLINE bool has_path(const TileParams &p, u64 slot) { return plain_load(p.rays.info + slot) != 0; }
 RQ_INLINE void clear_slot(const TileParams &p, u64 slot) { plain_store(p.rays.info + slot, 0u); }
 
 // The largest value of the wave's lanes, in every lane.

@@ -1,11 +1,13 @@
 // tile_adaptive.h: the adaptive policy, two levels of queue.
 //
 // Level 0: a wave goes on with its rays in registers. When lanes fall idle it refills them from a small stash in
-// on-chip memory or, if that cannot fill it, puts its remaining rays into the stash and takes a chunk of fresh,
-// coherent primaries of its tile. A pixel's samples follow each other in one lane.
+// on-chip memory or, if that cannot fill it, takes a chunk of fresh, coherent primaries of its tile. A pixel's samples
+// follow each other in one lane.
 //
-// Level 1: the tiles' queues. At the end of a slice they take every ray that a wave still has, each into its
-// pixel's slot and its own tile's queue; the next slice's waves draw from them first.
+// Level 1: the tiles' queues, which hold every ray between slices. When a slice is over, a wave leaves each of its
+// rays in the ray's slot and its place in the wave's hand, a list in memory; `adaptive_park` puts what hands hold into
+// the tiles' queues, and before the next slice `adaptive_draw` takes hands out of them, wherever there are rays. So no
+// kernel that traces has a queue's code, which would cost all of them registers, the wait-free ones most.
 //
 // When to refill is ski rental: each idle lane costs its share of a step; once that sum reaches what a refill
 // costs, the wave refills, so the total is at most twice that of knowing in advance. Scenes with dear steps
@@ -58,7 +60,8 @@ struct Stash {
         wave_sync();
     }
     // Takes every lane's path; the caller knows that there is room.
-    RQ_METHOD void take_all(Held &h, LaneMask live) {
+    RQ_METHOD void take_all(Held &h) {
+        const LaneMask live = wave_ballot(h.where != no_pixel);
         if (h.where != no_pixel) put(count + wave_rank(live), h);
         count += count_lanes(live);
         h.where = no_pixel;
@@ -66,158 +69,166 @@ struct Stash {
     }
 };
 
-// The slots that a wave hands out, a pixel a lane at a time. They come in turns: `turn_slots` slots of one tile,
-// all tiles' turns being numbered one after the other and given out by one counter.
+// Slots of a turn: a wave is given them at a time, and lanes of a narrow one one after the other.
+RQ_INLINE u32 turn_slots() { return max_of(wave_size(), chunk_lanes); }
+
+// The slots that a wave hands out. All tiles' turns are numbered one after the other and given out by one counter.
 struct Grab {
-    u32 turn, turns;     // the next turn, and how many from there on are this wave's
-    u32 tile, slot, end;  // what is left of the turn before
-    u32 size;            // turns to take next time
+    u32 turn, end;  // this wave's turns
+    u32 offset;     // slots of the next turn that it has handed out
+    u32 size;       // turns to take next time
 };
 
 // Turns to take at a time: several, since the counter is far away, but so few towards the end that all waves
 // come back for the last ones (guided self-scheduling, Polychronopoulos and Kuck 1987).
 RQ_INLINE u32 grab_size(u32 left) { return min_of(max_of(left / (8 * grid_waves()), 1u), 4u); }
 
-// A launch that draws every primary itself gives each wave its first turn without asking.
-template <bool Whole> RQ_INLINE Grab first_grab(const TileParams &p) {
-    Grab grab{0, 0, 0, 0, 0, grab_size(p.turns)};
-    if (Whole && global_wave() < p.turns) grab.turn = global_wave(), grab.turns = 1;
-    return grab;
+// A pass gives each wave its first turn without being asked; the counter gives the others.
+RQ_INLINE Grab first_grab(const TileParams &p) {
+    const bool given = p.first_slice != 0 && global_wave() < p.turns;
+    return Grab{global_wave(), global_wave() + given, 0, grab_size(p.turns)};
 }
-RQ_INLINE bool has_slots(const Grab &grab) { return grab.slot < grab.end || grab.turns != 0; }
+RQ_INLINE bool has_slots(const Grab &grab) { return grab.turn < grab.end; }
 
 // Makes sure that the wave has a slot to hand out. False: none are left.
-template <bool Whole> RQ_INLINE bool grab_slots(const TileParams &p, Grab &grab) {
-    if (grab.slot < grab.end) return true;
-    if (grab.turns == 0) {
-        u32 first = 0;
-        if (wave_lane() == 0) first = atomic_add(p.given, grab.size);
-        first = wave_broadcast(first, 0) + (Whole ? grid_waves() : 0);
-        if (first >= p.turns) return false;
-        grab.turn = first;
-        grab.turns = min_of(grab.size, p.turns - first);
-        grab.size = grab_size(p.turns - first);
-    }
-    grab.tile = grab.turn / p.tile_turns;
-    grab.slot = (grab.turn - grab.tile * p.tile_turns) * p.turn_slots;
-    grab.end = min_of(grab.slot + p.turn_slots, p.tile_slots);
-    grab.turn++;
-    grab.turns--;
+RQ_INLINE bool grab_slots(const TileParams &p, Grab &grab) {
+    if (has_slots(grab)) return true;
+    u32 first = 0;
+    if (wave_lane() == 0) first = atomic_add(p.given, grab.size);
+    first = wave_broadcast(first, 0) + grid_waves();
+    if (first >= p.turns) return false;
+    grab.turn = first;
+    grab.end = min_of(first + grab.size, p.turns);
+    grab.size = grab_size(p.turns - first);
     return true;
 }
 
 // A chunk of primaries for all lanes. False: none are left.
-template <bool Whole> RQ_INLINE bool take_primaries(const TileParams &p, Grab &grab, Held &h) {
-    if (!grab_slots<Whole>(p, grab)) return false;
-    const u32 slot = grab.slot + wave_lane();
-    const Place place = slot_place(p, grab.tile, slot);
-    const u32 pixel = slot < grab.end ? pixel_at(p.scene, place) : no_pixel;
-    grab.slot += wave_size();
+RQ_INLINE bool take_primaries(const TileParams &p, Grab &grab, Held &h) {
+    if (!grab_slots(p, grab)) return false;
+    const u32 tile = grab.turn / p.tile_turns;
+    const u32 slot = (grab.turn - tile * p.tile_turns) * turn_slots() + grab.offset + wave_lane();
+    grab.offset += wave_size();
+    if (grab.offset >= turn_slots()) {
+        grab.offset = 0;
+        grab.turn++;
+    }
+    const Place place = slot_place(p, tile, slot);
+    const u32 pixel = slot < p.tile_slots ? pixel_at(p.scene, place) : no_pixel;
     if (pixel == no_pixel) return true;
     const u32 sample = p.known_samples != ~0u ? p.known_samples : p.film.counts[pixel];
     if (sample < p.samples) h = Held{primary_path(p.scene, place, sample), pack_place(place)};
     return true;
 }
 
-// Rays for idle lanes from the tiles' queues. False: they are empty.
-template <class QueueLane>
-RQ_INLINE bool take_parked(const TileParams &p, QueueLane &lane, u32 &tile, Held &h) {
-    const u32 found = tile_with_rays(p, tile);
-    if (found == (u32)tile_count(p)) return false;
-    tile = found;
-    auto queue = TheQueue::at(p.space, tile);
-    u32 number = 0;
-    if (TheQueue::dequeue(queue, lane, h.where == no_pixel, number) != queue_ok) return true;
-    const u64 slot = (u64)tile * p.tile_slots + number;
-    const Path path = load_slot(p, slot);
-    if (path.info == no_path) return true;
+// A wave's hand: places of the image whose rays are in their slots, and are this wave's. Their number comes first.
+RQ_INLINE u32 *hand_of(const TileParams &p) { return p.hands + global_wave() * (u64)(1 + p.hand_size); }
+
+// Adds the places of the lanes that have one.
+RQ_INLINE void add_to_hand(const TileParams &p, u32 &count, u32 where) {
+    const LaneMask having = wave_ballot(where != no_pixel);
+    if (where != no_pixel) plain_store(hand_of(p) + 1 + count + wave_rank(having), where);
+    count += count_lanes(having);
+}
+// The last ones, one for each lane as far as they go.
+RQ_INLINE u32 take_from_hand(const TileParams &p, u32 &count) {
+    const u32 taken = min_of(count, wave_size());
+    count -= taken;
+    return wave_lane() < taken ? plain_load(hand_of(p) + 1 + count + wave_lane()) : no_pixel;
+}
+RQ_INLINE void store_hand(const TileParams &p, u32 count) {
+    if (wave_lane() == 0) plain_store(hand_of(p), count);
+}
+
+RQ_INLINE u64 slot_at(const TileParams &p, Slot slot) { return (u64)slot.tile * p.tile_slots + slot.number; }
+
+// Rays of the hand for all lanes; all are idle.
+RQ_INLINE void take_rays(const TileParams &p, u32 &count, Held &h) {
+    h.where = take_from_hand(p, count);
+    if (h.where == no_pixel) return;
+    const u64 slot = slot_at(p, slot_of(p, held_place(h.where)));
+    h.path = load_slot(p, slot);
     clear_slot(p, slot);
-    h = Held{path, pack_place(slot_place(p, tile, number))};
-    return true;
+}
+// Leaves every lane's ray in its slot, and the lane idle.
+RQ_INLINE void leave_rays(const TileParams &p, u32 &count, Held &h) {
+    if (h.where != no_pixel) store_slot(p, slot_at(p, slot_of(p, held_place(h.where))), h.path);
+    add_to_hand(p, count, h.where);
+    h.where = no_pixel;
 }
 
-// Puts every lane's path into its slot and its tile's queue, tile after tile. What a queue refuses, the host
-// finds in its slot.
-template <class QueueLane> RQ_INLINE void park(const TileParams &p, QueueLane &lane, const Held &h) {
-    bool waits = h.where != no_pixel;
-    Slot slot{0, 0};
-    if (waits) {
-        slot = slot_of(p, held_place(h.where));
-        store_slot(p, (u64)slot.tile * p.tile_slots + slot.number, h.path);
+// What a wave has.
+struct Work {
+    Held held;  // this lane's
+    Stash stash;
+    u32 in_hand;
+    Grab grab;
+    bool primaries;  // more may be had
+    u32 debt;        // lane-steps that idle lanes have cost since the last refill
+
+    RQ_METHOD bool lives() const { return held.where != no_pixel; }
+
+    // Fresh rays for all lanes, which stay together; what lanes had goes into the stash.
+    template <bool Whole> RQ_METHOD void freshen(const TileParams &p) {
+        stash.take_all(held);
+        if (!Whole && in_hand != 0) take_rays(p, in_hand, held);
+        else primaries = take_primaries(p, grab, held);
     }
-    for (LaneMask waiting = wave_ballot(waits); waiting != 0; waiting = wave_ballot(waits)) {
-        const u32 tile = wave_broadcast(slot.tile, first_lane(waiting));
-        const bool mine = waits && slot.tile == tile;
-        auto queue = TheQueue::at(p.space, tile);
-        put_back(queue, lane, mine, slot.number);
-        waits = waits && !mine;
-    }
-}
-
-// What a lane keeps for the queues; nothing where there are none, nor a record in memory.
-struct NoQueues {};
-template <bool Whole> RQ_INLINE auto queue_lane([[maybe_unused]] const TileParams &p) {
-    if constexpr (Whole) return NoQueues{};
-    else return TheQueue::lane(p.space, global_thread());
-}
-
-// The policy's launch. `Whole`: it may take as long as it needs and no ray is in a queue, so that it ends with the
-// last pixel and touches no queue; without the code for that the compiler has registers to spare.
-template <bool Whole, class S> RQ_INLINE void adaptive(const TileParams &p, const S &scene, RayTally &tally) {
-    [[maybe_unused]] auto lane = queue_lane<Whole>(p);
-    const u64 start = device_ticks();
-    [[maybe_unused]] u32 tile = (u32)((u64)global_wave() * tile_count(p) / grid_waves());
-    Grab grab = first_grab<Whole>(p);
-    Stash stash = Stash::of_this_wave(p);
-    Held held{};
-    held.where = no_pixel;
-    bool primaries = true, parked = !Whole && p.parked != 0;
-    u32 debt = 0;  // lane-steps that idle lanes have cost since the last refill
-    for (u32 turn = 1; Whole || !is_over(p, start, turn, tally); ++turn) {
-        LaneMask live = wave_ballot(held.where != no_pixel);
-        const u32 idle = wave_size() - count_lanes(live);
-        debt += idle;
-        if (live == 0 || debt >= p.refill_price) {
+    // Fills idle lanes if that is worth its price by now. Returns whether the wave has anything left.
+    template <bool Whole> RQ_METHOD bool refill(const TileParams &p) {
+        for (;;) {
+            const LaneMask live = wave_ballot(lives());
+            const u32 idle = wave_size() - count_lanes(live);
+            debt += idle;
+            if (live != 0 && debt < p.refill_price) return true;
             debt = 0;
-            if (stash.count >= idle || (!primaries && stash.count > 0)) {
-                stash.refill(held);
-            } else if (parked && idle > 0) {
-                if constexpr (!Whole) parked = take_parked(p, lane, tile, held);
-            } else if (primaries && idle > 0) {
-                stash.take_all(held, live);
-                primaries = take_primaries<Whole>(p, grab, held);
-                if (!primaries) stash.refill(held);
-            }
-            live = wave_ballot(held.where != no_pixel);
-            if (live == 0) {
-                if (stash.count > 0 || primaries || parked) continue;
-                break;
-            }
-        }
-        if (held.where != no_pixel) {
-            const Place place = held_place(held.where);
-            bool goes_on = step_at(scene, held.path, place, tally);
-            // A wave of one lane has nobody to keep step with.
-            while (wave_size_is_one && goes_on) goes_on = step_at(scene, held.path, place, tally);
-            if (!goes_on && !next_sample(p, place, held.path, tally)) held.where = no_pixel;
+            const bool more = primaries || (!Whole && in_hand != 0);
+            if (stash.count >= idle || (!more && stash.count > 0)) stash.refill(held);
+            else if (more && idle > 0) freshen<Whole>(p);
+            else return live != 0;
+            if (wave_any(lives())) return true;
         }
     }
-    if constexpr (!Whole) {
-        // The slice is over: everything that this wave still has goes into the queues.
-        while (wave_any(held.where != no_pixel) || stash.count > 0) {
-            park(p, lane, held);
-            held.where = no_pixel;
+    template <class S> RQ_METHOD void advance(const TileParams &p, const S &scene, RayTally &tally) {
+        if (!lives()) return;
+        const Place place = held_place(held.where);
+        bool goes_on = step_at(scene, held.path, place, tally);
+        // A wave of one lane has nobody to keep step with.
+        while (wave_size_is_one && goes_on) goes_on = step_at(scene, held.path, place, tally);
+        if (!goes_on && !next_sample(p, place, held.path, tally)) held.where = no_pixel;
+    }
+    // Leaves everything in slots and in the hand.
+    RQ_METHOD void leave(const TileParams &p) {
+        while (wave_any(lives()) || stash.count > 0) {
+            leave_rays(p, in_hand, held);
             stash.refill(held);
         }
         while (has_slots(grab)) {
-            take_primaries<Whole>(p, grab, held);
-            park(p, lane, held);
-            held.where = no_pixel;
+            take_primaries(p, grab, held);
+            leave_rays(p, in_hand, held);
         }
+        store_hand(p, in_hand);
     }
+};
+
+// The policy's launch. `Whole`: it may take as long as it needs and no hand holds a ray, so that it ends with the last
+// pixel; what a slice's begin and end need would cost it some percent.
+template <bool Whole, class S> RQ_INLINE void adaptive(const TileParams &p, const S &scene, RayTally &tally) {
+    const u64 start = device_ticks();
+    Work work{};
+    work.held.where = no_pixel;
+    work.stash = Stash::of_this_wave(p);
+    work.in_hand = !Whole && p.parked != 0 ? *hand_of(p) : 0;
+    work.grab = first_grab(p);
+    work.primaries = true;
+    for (u32 turn = 1; Whole || !is_over(p, start, turn, tally); ++turn) {
+        if (!work.template refill<Whole>(p)) break;
+        work.advance(p, scene, tally);
+    }
+    if constexpr (!Whole) work.leave(p);
 }
 
-// A launch of limited time, or one that begins with rays in the queues.
+// Begins with the rays of the hand, and goes on until time or work runs out.
 RQ_KERNEL_BOUNDS(adaptive_slice, TileParams, 256, RQ_TRACE_BLOCKS) {
     count_begin();
     with_scene(p.scene, [&](const auto &scene) {
@@ -227,7 +238,7 @@ RQ_KERNEL_BOUNDS(adaptive_slice, TileParams, 256, RQ_TRACE_BLOCKS) {
     });
 }
 
-// A launch that traces all that the pass asks for.
+// Traces all that the pass asks for.
 RQ_KERNEL_BOUNDS(adaptive_whole, TileParams, 256, RQ_TRACE_BLOCKS) {
     count_begin();
     with_scene(p.scene, [&](const auto &scene) {
@@ -235,6 +246,46 @@ RQ_KERNEL_BOUNDS(adaptive_whole, TileParams, 256, RQ_TRACE_BLOCKS) {
         adaptive<true>(p, scene, tally);
         flush(p.counters, tally);
     });
+}
+
+// Puts what hands hold into the tiles' queues, tile after tile. What a queue refuses, the host finds in its slot.
+RQ_KERNEL(adaptive_park, TileParams) {
+    count_begin();
+    auto lane = TheQueue::lane(p.space, global_thread());
+    u32 count = *hand_of(p);
+    while (count != 0) {
+        const u32 where = take_from_hand(p, count);
+        bool waits = where != no_pixel;
+        const Slot slot = waits ? slot_of(p, held_place(where)) : Slot{0, 0};
+        for (LaneMask waiting = wave_ballot(waits); waiting != 0; waiting = wave_ballot(waits)) {
+            const u32 tile = wave_broadcast(slot.tile, first_lane(waiting));
+            const bool mine = waits && slot.tile == tile;
+            auto queue = TheQueue::at(p.space, tile);
+            put_back(queue, lane, mine, slot.number);
+            waits = waits && !mine;
+        }
+    }
+    flush_effort(p.counters);
+}
+
+// Fills hands from the tiles' queues, as far as rays or hands go. Numbers may lead to slots without a path (in a queue
+// that was filled with all of a tile's): they drop out.
+RQ_KERNEL(adaptive_draw, TileParams) {
+    count_begin();
+    auto lane = TheQueue::lane(p.space, global_thread());
+    u32 count = 0;
+    u32 tile = (u32)((u64)global_wave() * tile_count(p) / grid_waves());
+    while (count + wave_size() <= p.hand_size) {
+        tile = tile_with_rays(p, tile);
+        if (tile == (u32)tile_count(p)) break;
+        auto queue = TheQueue::at(p.space, tile);
+        u32 number = 0;
+        const bool drawn = TheQueue::dequeue(queue, lane, true, number) == queue_ok;
+        const bool found = drawn && has_path(p, slot_at(p, Slot{tile, number}));
+        add_to_hand(p, count, found ? pack_place(slot_place(p, tile, number)) : no_pixel);
+    }
+    store_hand(p, count);
+    flush_effort(p.counters);
 }
 
 }  // namespace rq

@@ -21,6 +21,8 @@ const TILE_NARROW: u32 = 32;
 const TILE_LANES: u32 = 1024;
 /// Most tiles: their number is a kernel's 32-bit index with room to add.
 const MOST_TILES: u64 = 1 << 28;
+/// Most turns that a wave is given at a time (`grab_size` there).
+const MOST_TURNS: u32 = 4;
 /// Bytes of a stashed path (`Stash::words` of tile_adaptive.h).
 const STASHED: u32 = 14 * 4;
 
@@ -81,6 +83,8 @@ pub(crate) struct TileQueue {
     slice: Persistent,
     /// Adaptive policy: launches without limit.
     whole: Option<Persistent>,
+    /// Adaptive policy: what is between the queues and waves.
+    hands: Option<Hands>,
     tiling: Tiling,
     layout: QueueLayout,
     words: Buffer<u64>,
@@ -89,6 +93,7 @@ pub(crate) struct TileQueue {
     info: Buffer<u32>,
     /// Adaptive policy: turns that were handed out in this pass.
     given: Buffer<u32>,
+    given_is_zero: bool,
     /// Adaptive policy: bytes of a block's copy of the scene.
     stash_offset: u32,
     pace: Pace,
@@ -102,6 +107,27 @@ pub(crate) struct TileQueue {
     /// Rays and samples when the last slice was over.
     rays: u64,
     finished: u64,
+}
+
+/// What waves hold between launches, and the kernels that move it into the queues and back.
+struct Hands {
+    draw: Kernel,
+    park: Kernel,
+    places: Buffer<u32>,
+    /// Places of one.
+    size: u32,
+}
+
+impl Hands {
+    /// Room for what a wave can have: a ray a lane, its stash, and the slots that it was given and did not begin.
+    fn new(target: &Target, unit: &Unit, lanes: u32) -> Result<Self> {
+        let device = &target.device;
+        let wave = device.info().wave_size;
+        let size = 2 * wave + (1 + MOST_TURNS) * turn_slots(target);
+        let words = (lanes / wave) as usize * (1 + size as usize);
+        let (draw, park) = (device.kernel(unit, "adaptive_draw")?, device.kernel(unit, "adaptive_park")?);
+        Ok(Hands { draw, park, places: Buffer::new(device, words, "hands of waves")?, size })
+    }
 }
 
 /// A kernel that stays: as many blocks as are resident at a time.
@@ -168,6 +194,10 @@ impl TileQueue {
             Policy::Adaptive => (persistent("adaptive_slice")?, Some(persistent("adaptive_whole")?)),
         };
         let lanes = slice.lanes();
+        let hands = match settings.policy {
+            Policy::Paper => None,
+            Policy::Adaptive => Some(Hands::new(target, &unit, lanes)?),
+        };
         let options = QueueOptions {
             patience: settings.patience,
             help_delay: settings.help_delay,
@@ -182,11 +212,13 @@ impl TileQueue {
             generate: device.kernel(&unit, "paper_generate")?,
             slice,
             whole,
+            hands,
             words: Buffer::new(device, layout.total_words() as usize, "tile queues")?,
             records: Buffer::zeroed(device, layout.total_record_words() as usize, "queue records")?,
             quads: Buffer::new(device, 3 * slots as usize, "ray slots")?,
             info: Buffer::zeroed(device, slots as usize, "ray slots")?,
             given: Buffer::zeroed(device, 1, "tiles")?,
+            given_is_zero: true,
             stash_offset,
             tiling,
             layout,
@@ -204,8 +236,7 @@ impl TileQueue {
         let ticks_per_second = target.device.info().ticks_per_second as f64;
         let ticks = budget.map_or(0, |b| ((b.as_secs_f64() * ticks_per_second) as u64).max(1));
         let slots = self.info.len() as u64;
-        let turn_slots = if target.device.is_wide() { target.device.info().wave_size } else { CHUNK as u32 };
-        let tile_turns = self.tiling.slots.div_ceil(turn_slots);
+        let tile_turns = self.tiling.slots.div_ceil(turn_slots(target));
         TileParams {
             scene: target.scene,
             film: target.film,
@@ -218,6 +249,7 @@ impl TileQueue {
             },
             space: self.layout.space(self.words.ptr(), self.records.ptr()),
             given: self.given.ptr(),
+            hands: self.hands.as_ref().map_or(Ptr::null(), |h| h.places.ptr()),
             budget_ticks: ticks,
             tiles_x: self.tiling.across,
             tiles_y: self.tiling.down,
@@ -226,10 +258,12 @@ impl TileQueue {
             tile_slots: self.tiling.slots,
             samples: self.upto,
             stash_offset: self.stash_offset,
-            parked: u32::from(self.work != Work::None || self.policy == Policy::Paper),
+            hand_size: self.hands.as_ref().map_or(0, |h| h.size),
+            parked: u32::from(self.work != Work::None),
+            first_slice: u32::from(self.work == Work::None),
             refill_price: refill_price(target),
             known_samples: self.known_samples,
-            turn_slots,
+            reserved: 0,
             tile_turns,
             turns: tile_turns * self.tiling.count() as u32,
             tile_waves: if target.device.is_wide() { TILE_LANES / target.device.info().wave_size } else { 1 },
@@ -265,7 +299,9 @@ impl TileQueue {
                 self.fill_queues(target, self.tiling.slots)
             }
             Policy::Adaptive => {
-                self.given.zero()?;
+                if !std::mem::take(&mut self.given_is_zero) {
+                    self.given.zero()?;
+                }
                 // Without a limit no ray is ever parked.
                 if !limited {
                     return Ok(());
@@ -275,6 +311,24 @@ impl TileQueue {
                 self.fill_queues(target, 0)
             }
         }
+    }
+
+    /// Under the adaptive policy rays come out of the queues before, and go into them after a launch of limited time.
+    fn launch_slice(&self, target: &Target, budget: Option<Duration>) -> Result<()> {
+        let params = self.params(target, budget);
+        let run = |kernel, shape| {
+            // SAFETY: the parameters are these kernels', and self and target hold what they point to.
+            unsafe { launch(&target.device, kernel, shape, &params) }
+        };
+        if let Some(whole) = self.whole.as_ref().filter(|_| params.budget_ticks == 0 && params.parked == 0) {
+            return run(&whole.kernel, whole.shape);
+        }
+        let by_hands = Shape { shared: 0, ..self.slice.shape };
+        if let Some(hands) = self.hands.as_ref().filter(|_| params.parked != 0) {
+            run(&hands.draw, by_hands)?;
+        }
+        run(&self.slice.kernel, self.slice.shape)?;
+        self.hands.as_ref().map_or(Ok(()), |hands| run(&hands.park, by_hands))
     }
 
     /// A slice that got nothing done would be followed by another for ever.
@@ -295,6 +349,11 @@ impl TileQueue {
     }
 }
 
+/// Slots of a turn (tile_adaptive.h).
+fn turn_slots(target: &Target) -> u32 {
+    target.device.info().wave_size.max(CHUNK as u32)
+}
+
 /// What it costs to refill a wave, in steps of a lane: estimated instructions of a refill over those of a step.
 fn refill_price(target: &Target) -> u32 {
     const REFILL: u32 = 120;
@@ -312,20 +371,16 @@ impl Engine for TileQueue {
     ) -> Result<Counts> {
         let paths = self.pace.begin(budget);
         if self.work == Work::None {
-            timeline.enter(&target.device, Phase::Generate)?;
+            if self.policy == Policy::Paper || budget.is_some() {
+                timeline.enter(&target.device, Phase::Generate)?;
+            }
             self.begin_pass(target, paths, budget.is_some())?;
         } else if self.work == Work::InSlots {
             timeline.enter(&target.device, Phase::Trace)?;
             self.fill_queues(target, self.tiling.slots)?;
         }
         timeline.enter(&target.device, Phase::Trace)?;
-        let params = self.params(target, budget);
-        let trace = match &self.whole {
-            Some(whole) if params.budget_ticks == 0 && params.parked == 0 => whole,
-            _ => &self.slice,
-        };
-        // SAFETY: the parameters are this kernel's, and self and target hold what they point to.
-        unsafe { launch(&target.device, &trace.kernel, trace.shape, &params)? };
+        self.launch_slice(target, budget)?;
         timeline.leave(&target.device)?;
         let counts = target.counters.read()?;
         self.pace.launched(counts.finished - self.finished);
@@ -333,6 +388,9 @@ impl Engine for TileQueue {
         let pass_over = counts.finished == target.film.pixels * u64::from(self.upto);
         self.work = if pass_over {
             self.even = true;
+            // Now, so that the next pass need not wait for it.
+            self.given.zero()?;
+            self.given_is_zero = true;
             Work::None
         } else if self.layout.kind().may_refuse() {
             // Rays that a queue refused are in their slots alone: such queues start afresh with each slice.
@@ -361,7 +419,10 @@ impl Engine for TileQueue {
     fn memory(&self) -> EngineMemory {
         EngineMemory {
             payload: self.quads.bytes() + self.info.bytes(),
-            scheduling: self.words.bytes() + self.records.bytes() + self.given.bytes(),
+            scheduling: self.words.bytes()
+                + self.records.bytes()
+                + self.given.bytes()
+                + self.hands.as_ref().map_or(0, |h| h.places.bytes()),
         }
     }
 

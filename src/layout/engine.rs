@@ -137,8 +137,10 @@ layout! {
         pub rays: RayStore,
         /// One queue a tile.
         pub space: QueueSpace,
-        /// Adaptive policy: one word, the turns that were given out in this pass.
+        /// Adaptive policy: one word, the turns that were given out in this pass beside each wave's first.
         pub given: Ptr<u32>,
+        /// Adaptive policy: for each wave how many rays it has between two launches, and their places.
+        pub hands: Ptr<u32>,
         /// Device ticks after which waves park their rays and return; 0: no limit.
         pub budget_ticks: u64,
         /// Tiles across the image.
@@ -155,12 +157,16 @@ layout! {
         pub samples: u32,
         /// Adaptive policy: byte of a block's on-chip memory where the stashes start.
         pub stash_offset: u32,
-        /// Adaptive policy: 1 if rays may be in the queues when the launch starts.
+        /// Adaptive policy: places that a wave's hand has room for.
+        pub hand_size: u32,
+        /// Adaptive policy: 1 if rays may be in hands when the launch starts.
         pub parked: u32,
+        /// Adaptive policy: 1 in a pass's first launch.
+        pub first_slice: u32,
         /// Adaptive policy: lane-steps that a refill costs.
         pub refill_price: u32,
-        /// Adaptive policy: slots of one turn, a multiple of the wave size.
-        pub turn_slots: u32,
+        /// Nothing: keeps the size a multiple of 8.
+        pub reserved: u32,
         /// Adaptive policy: turns of one tile.
         pub tile_turns: u32,
         /// Adaptive policy: turns of all tiles.

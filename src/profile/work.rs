@@ -184,15 +184,8 @@ impl Work {
     pub(super) fn kernels(&self) -> &'static [&'static str] {
         match self {
             Work::Queue(_) => &["bench_fixed"],
-            Work::Render(work) => match (work.settings.engine, work.settings.policy) {
-                (EngineKind::Megakernel, _) => &["megakernel"],
-                (EngineKind::Compaction, _) => {
-                    &["generate", "trace_append", "trace_flag", "scan_sums", "scatter"]
-                }
-                (EngineKind::TileQueue, Policy::Paper) => &["paper_generate", "paper_trace"],
-                (EngineKind::TileQueue, Policy::Adaptive) => &["adaptive_trace"],
-            },
-            Work::Bfs(_) => &["bfs_start", "bfs_run", "bfs_pull", "bfs_gather"],
+            Work::Render(work) => kernels_of(work.settings.engine, work.settings.policy),
+            Work::Bfs(_) => BFS_KERNELS,
         }
     }
 
@@ -272,6 +265,19 @@ impl Display for Work {
     }
 }
 
+const BFS_KERNELS: &[&str] = &["bfs_start", "bfs_run", "bfs_pull", "bfs_gather"];
+
+fn kernels_of(engine: EngineKind, policy: Policy) -> &'static [&'static str] {
+    match (engine, policy) {
+        (EngineKind::Megakernel, _) => &["megakernel"],
+        (EngineKind::Compaction, _) => &["trace_append", "trace_flag", "scan_sums", "scatter"],
+        (EngineKind::TileQueue, Policy::Paper) => &["paper_generate", "paper_trace"],
+        (EngineKind::TileQueue, Policy::Adaptive) => {
+            &["adaptive_whole", "adaptive_draw", "adaptive_slice", "adaptive_park"]
+        }
+    }
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -285,6 +291,17 @@ pub(super) mod tests {
             capacity: 64,
             turns: 16,
         })
+    }
+
+    #[test]
+    fn there_are_kernels_of_these_names() {
+        let rendering = [EngineKind::Megakernel, EngineKind::Compaction, EngineKind::TileQueue]
+            .into_iter()
+            .flat_map(|engine| [Policy::Paper, Policy::Adaptive].map(|policy| kernels_of(engine, policy)));
+        for kernel in rendering.chain([BFS_KERNELS, queue_work().kernels()]).flatten() {
+            let exists = crate::programs::PROGRAMS.iter().any(|p| p.kernels.contains(kernel));
+            assert!(exists, "{kernel}");
+        }
     }
 
     #[test]
