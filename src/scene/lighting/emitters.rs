@@ -6,7 +6,7 @@
 
 use super::texture::linear_texels;
 use crate::accel::World;
-use crate::layout::{Emitter, MeshInstance};
+use crate::layout::{Emitter, MeshInstance, TriangleTest};
 use crate::model::{Light, Surface};
 use crate::scene::{Material, Scene};
 use glam::{DVec3, Vec3};
@@ -209,13 +209,17 @@ fn each_glowing_triangle(world: &World, glows: &[f64], mut body: impl FnMut(Worl
     }
     for instance in &world.instances {
         let first = instance.first_triangle as usize;
-        for test in &world.triangles[first..first + instance.triangles as usize] {
-            let own = instance.material == OWN_MATERIALS;
-            let material =
-                if own { instance.first_material + test.surface } else { instance.material } as usize;
-            if glows[material] == 0.0 {
-                continue;
-            }
+        let own = instance.material == OWN_MATERIALS;
+        let material_of = |test: &TriangleTest| {
+            (if own { instance.first_material + test.surface } else { instance.material }) as usize
+        };
+        let triangles = &world.triangles[first..first + instance.triangles as usize];
+        let mut glowing: Vec<&TriangleTest> =
+            triangles.iter().filter(|t| glows[material_of(t)] != 0.0).collect();
+        // As the mesh has them, not its tree: a film shall not depend on how trees are built.
+        glowing.sort_unstable_by_key(|t| t.number);
+        for test in glowing {
+            let material = material_of(test);
             let flags = if own { test.flags } else { instance.flags };
             let mut corners = [test.a, test.b, test.c].map(|corner| to_world(instance, corner));
             let mut uv = texture_coordinates(world, first + test.number as usize);
