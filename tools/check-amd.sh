@@ -37,13 +37,13 @@ for arch in gfx90a gfx942 gfx1030 gfx1100 gfx1201; do
         gfx9* | gfx10*) add=global_atomic_add_x2 swap=global_atomic_cmpswap_x2 ;;
         *) add=global_atomic_add_u64 swap=global_atomic_cmpswap_b64 ;;
     esac
-    # Everything for one architecture; for the others no instrumented builds, and full optimisation for one with waves
-    # of 32 lanes. Unless ALL is set, architectures near to these two get each queue once. A core each.
-    level=-O3 without=_counted_
+    # Everything for one architecture; for the others, unless ALL is set, no instrumented builds and each queue once, with
+    # full optimisation for one with waves of 32 lanes. A core each.
+    level=-O3 without='_counted_|_(gwfq|gwfq_ymc|sfq|sfq_waiting|bwd|faa|unbatched)[_.]'
     case $arch in
         gfx90a) without='^$' ;;
         gfx1100) ;;
-        *) level=-O1 without='_counted_|_(gwfq|gwfq_ymc|sfq|sfq_waiting|bwd|faa|unbatched)[_.]' ;;
+        *) level=-O1 ;;
     esac
     [ -z "${ALL:-}" ] || level=-O3 without='^$'
     units=$(ls "$folder"/units/*.cpp | grep -v -E "$without")
