@@ -95,8 +95,6 @@ fn compile_cpu(out: &Path, isa: &str, flags: &[&str], units: &[programs::Unit]) 
         .flag("-fno-trapping-math")
         .flag("-fno-exceptions");
     build.flag("-fno-rtti").flag("-Wall").flag("-Wextra").flag_if_supported("-Wno-unknown-pragmas");
-    // Of how vectors are passed without AVX: none is, everything that takes one is inlined.
-    build.flag_if_supported("-Wno-psabi");
     flags.iter().for_each(|f| {
         build.flag(f);
     });

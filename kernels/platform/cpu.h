@@ -142,6 +142,8 @@ RQ_INLINE float as_float(u32 u) {
 
 // ---- eight numbers side by side, each with the arithmetic of one; written out for x86 where compilers do not see that
 // there is an instruction for it. Between Eights, + - * < and their like are the compiler's own.
+// Nobody outside a unit calls these functions, so it is no matter how vectors are passed.
+#pragma GCC diagnostic ignored "-Wpsabi"
 typedef float Eight __attribute__((vector_size(32)));
 typedef i32 EightInts __attribute__((vector_size(32)));
 
