@@ -95,6 +95,8 @@ fn compile_cpu(out: &Path, isa: &str, flags: &[&str], units: &[programs::Unit]) 
         .flag("-fno-trapping-math")
         .flag("-fno-exceptions");
     build.flag("-fno-rtti").flag("-Wall").flag("-Wextra").flag_if_supported("-Wno-unknown-pragmas");
+    // GCC's note of how vectors were passed long ago: none is passed, everything that takes one is inlined.
+    build.flag_if_supported("-Wno-psabi");
     flags.iter().for_each(|f| {
         build.flag(f);
     });
