@@ -1,7 +1,7 @@
 //! How fast rays find what they hit among a million triangles: a displaced sphere, seen by a camera and crossed at
-//! random.
+//! random; or in a scene with meshes, seen by its camera.
 //!
-//!     cargo run --release --example ray-speed [DEVICE [WORKERS [ROUNDS]]]
+//!     cargo run --release --example ray-speed [DEVICE [WORKERS [ROUNDS [SCENE]]]]
 //!
 //! The rates are those of the walk alone; rays lie in memory, and hits are written there. On the CPU they are rays a
 //! second of processor time, so that a busy machine disturbs little. The tests a ray are counted in a launch of their
@@ -13,7 +13,7 @@ use rayq::device::{Buffer, Device, select};
 use rayq::engine::ray_probe::{By, RayProbe};
 use rayq::layout::{ProbeHit, ProbeRay};
 use rayq::model::generate::{self, Generator, Relief};
-use rayq::scene::{Format, Instance, Scene};
+use rayq::scene::{Camera, Format, Instance, Scene};
 use serde_json::json;
 use std::{env, error::Error, path::Path, sync::Arc};
 
@@ -27,10 +27,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let workers = arguments.next().map_or(Ok(1), |n| n.parse())?;
     let rounds: usize = arguments.next().map_or(Ok(5), |n| n.parse())?;
     let device = select::open(&device, Some(workers))?;
-    let scene = sphere()?;
+    let file = arguments.next();
+    let scene = file.as_ref().map_or_else(sphere, |file| Ok(Scene::load(Path::new(file))?))?;
     let probe = RayProbe::new(&device, &scene)?;
     let mut kinds = vec![];
-    for (name, rays) in [("primary", primary()), ("random", random())] {
+    let mut sets = vec![("primary", primary(&scene.camera))];
+    if file.is_none() {
+        sets.push(("random", random()));
+    }
+    for (name, rays) in sets {
         let (counted, _) = probe.trace(&rays, By::TreesCounted)?;
         let a_ray = |count: fn(&ProbeHit) -> u32| {
             counted.iter().map(|h| f64::from(count(h))).sum::<f64>() / rays.len() as f64
@@ -55,8 +60,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         }));
     }
     let info = device.info();
+    let triangles: usize = scene.meshes.iter().map(|m| m.mesh.triangles.len()).sum();
     let report = json!({ "device": info.name, "arch": info.arch, "workers": workers, "rounds": rounds,
-        "triangles": scene.meshes[0].mesh.triangles.len(), "kinds": kinds });
+        "scene": file, "triangles": triangles, "kinds": kinds });
     println!("{report:#}");
     Ok(())
 }
@@ -95,16 +101,15 @@ fn ray(origin: Vec3, direction: Vec3) -> ProbeRay {
     ProbeRay { origin: origin.into(), t_max: 1.0e17, direction: direction.normalize().into(), reserved: 0 }
 }
 
-/// Through the middles of pixels, in chunks of 8x4 as engines take them; the sphere is as high as the picture.
-fn primary() -> Vec<ProbeRay> {
-    let reach = 20.0f32.to_radians().tan();
+/// Through the middles of pixels, in chunks of 8x4 as engines take them.
+fn primary(camera: &Camera) -> Vec<ProbeRay> {
     (0..WIDTH * HEIGHT)
         .map(|i| {
             let (chunk, place) = (i / 32, i % 32);
             let (x, y) = (chunk % (WIDTH / 8) * 8 + place % 8, chunk / (WIDTH / 8) * 4 + place / 8);
             let across = (x as f32 + 0.5 - WIDTH as f32 / 2.0) / (HEIGHT as f32 / 2.0);
             let up = 1.0 - (y as f32 + 0.5) / (HEIGHT as f32 / 2.0);
-            ray(Vec3::new(0.0, 0.0, 3.0), Vec3::new(across * reach, up * reach, -1.0))
+            ray(camera.eye, camera.forward + camera.right * across + camera.up * up)
         })
         .collect()
 }
