@@ -429,7 +429,7 @@ fn wrong_arguments_are_named() {
     for (args, part) in [
         ("bfs rmat:scale=99", "1 to 30"),
         ("bfs nowhere.mtx", "nowhere.mtx"),
-        ("bfs /dev/null", "no known graph format"),
+        ("bfs /dev/null", "not a regular file"),
         ("bfs path:4 --lanes 4000", "--lanes 4000"),
         ("bench bfs grid:3", "WIDTHxHEIGHT"),
         ("bench bfs path:4 --compare nowhere.csv", "nowhere.csv"),

@@ -254,7 +254,7 @@ fn the_report_replaces_neither_scene_nor_picture() {
         let arguments = ["render", "scene.json", "--device", "cpu", "-o", "sky.png", "--stats", stats];
         bench.command(&arguments).output().expect("rayq starts")
     };
-    for stats in ["scene.json", "./scene.json", "sky.png"] {
+    for stats in ["scene.json", "./scene.json", "sky.png", "./sky.png"] {
         let output = run(stats);
         assert_eq!(code(&output), 2, "{stats}");
         assert!(complaint(&output).contains("would replace"), "{stats}");
@@ -262,6 +262,53 @@ fn the_report_replaces_neither_scene_nor_picture() {
     assert_eq!(fs::read(&scene).expect("read"), before);
     assert_eq!(code(&run("stats.json")), 0);
     assert_eq!(code(&run("sky.png")), 2, "a picture that exists by now");
+}
+
+#[test]
+fn nothing_that_is_read_or_written_is_replaced() {
+    let bench = Bench::new();
+    let files = [
+        ("g.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n".to_owned()),
+        ("others.csv", "g.mtx,other,1.5\n".to_owned()),
+        ("scene.json", fs::read_to_string(SCENE).expect("read")),
+    ];
+    for (name, text) in &files {
+        fs::write(bench.path(name), text).expect("written");
+    }
+    for words in [
+        "bfs g.mtx --json g.mtx",
+        "bfs g.mtx --levels ./g.mtx",
+        "bfs g.mtx --levels new --json new",
+        "bfs g.mtx --levels new --write-graph ./new",
+        "bench bfs g.mtx --csv g.mtx",
+        "bench bfs g.mtx --compare others.csv --csv others.csv",
+        "bench render scene.json --json scene.json",
+        "bench render scene.json --width 4 --height 4 --json new --csv new",
+        "profile bfs g.mtx --json g.mtx",
+        "profile render scene.json --json scene.json",
+    ] {
+        let words: Vec<_> = words.split(' ').chain(["--device", "cpu"]).collect();
+        let output = bench.command(&words).output().expect("rayq starts");
+        assert_eq!(code(&output), 2, "{words:?}");
+        assert!(complaint(&output).contains("would replace"), "{words:?}");
+        assert!(!bench.path("new").exists(), "{words:?}");
+    }
+    for (name, text) in &files {
+        assert_eq!(&fs::read_to_string(bench.path(name)).expect("still there"), text);
+    }
+}
+
+#[test]
+fn a_pipe_is_no_graph() {
+    let bench = Bench::new();
+    let made = Command::new("mkfifo").arg(bench.path("g.mtx")).status().expect("mkfifo starts");
+    assert!(made.success());
+    for words in [&["bfs", "g.mtx"][..], &["bench", "bfs", "path:5", "--compare", "g.mtx"]] {
+        let words: Vec<_> = words.iter().copied().chain(["--device", "cpu"]).collect();
+        let output = bench.command(&words).output().expect("rayq starts");
+        assert_eq!(code(&output), 2, "{words:?}");
+        assert!(complaint(&output).contains("not a regular file"), "{words:?}");
+    }
 }
 
 #[test]

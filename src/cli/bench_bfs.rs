@@ -96,7 +96,8 @@ struct Other {
 pub fn run(args: &Args) -> Result<()> {
     let began = Instant::now();
     let signals = Signals::install()?;
-    let outputs = args.tables.outputs(&args.usual)?;
+    let files = args.graphs.iter().map(Path::new).chain(args.compare.as_deref());
+    let outputs = args.tables.outputs(&args.usual, files)?;
     let compared = args.compare.as_deref().map_or(Ok(vec![]), read_compared)?;
     let device = args.usual.open(args.workers.map(usize::from))?;
     let mut report = Report {
@@ -149,6 +150,10 @@ impl Args {
 /// Lines of GRAPH,NAME,MILLISECONDS. A graph's name may have commas; quotes around it are taken off.
 fn read_compared(path: &Path) -> Result<Vec<Other>> {
     let wrong = |why: String| Error::Input(format!("{}: {why}", path.display()));
+    // Opening a pipe would wait for somebody to write into it.
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(wrong("is not a regular file".into()));
+    }
     let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
     let mut others = vec![];
     for (i, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
@@ -164,7 +169,7 @@ fn read_compared(path: &Path) -> Result<Vec<Other>> {
                 ms,
             }),
             // The first line may be the columns' names.
-            _ if i == 0 => {}
+            Err(_) if i == 0 && ms.trim().chars().next().is_some_and(char::is_alphabetic) => {}
             _ => return Err(wrong(format!("line {}: '{ms}' is no time in milliseconds", i + 1))),
         }
     }

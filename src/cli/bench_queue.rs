@@ -276,7 +276,7 @@ fn place(workload: Workload) -> u32 {
 pub fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
     let signals = Signals::install()?;
-    let outputs = Arc::new(args.tables.outputs(&args.usual)?);
+    let outputs = Arc::new(args.tables.outputs(&args.usual, [])?);
     let device = args.usual.open(None)?;
     let cases = args.cases(&device)?;
     let limits = args.limits.then(|| super::bench_limits::told(&device, args.usual.quiet)).transpose()?;

@@ -170,9 +170,10 @@ impl Args {
 pub fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
     let signals = Signals::install()?;
-    let outputs = args.tables.outputs(&args.usual)?;
     let device = args.usual.open(args.workers)?;
     let pictures = args.pictures(&*device)?;
+    let models = pictures.iter().flat_map(|p| &p.picture.files);
+    let outputs = args.tables.outputs(&args.usual, args.scenes.iter().chain(models).map(PathBuf::as_path))?;
     let limits = args.limits.then(|| super::bench_limits::told(&device, args.usual.quiet)).transpose()?;
     let mut report = Report {
         schema_version: 2,

@@ -16,7 +16,7 @@ use crate::queue::QueueKind;
 use clap::value_parser;
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -123,6 +123,12 @@ struct Report {
 pub fn run(args: &Args) -> Result<()> {
     let began = Instant::now();
     let signals = Signals::install()?;
+    let writes = [
+        ("--levels", args.levels.as_deref()),
+        ("--write-graph", args.write_graph.as_deref()),
+        ("--json", args.usual.json_path()),
+    ];
+    super::outputs::spare(writes, [Path::new(&args.graph)])?;
     let prepare = |path: &Option<PathBuf>| path.as_deref().map(Output::prepare).transpose();
     let (levels_out, graph_out, json) =
         (prepare(&args.levels)?, prepare(&args.write_graph)?, args.usual.json()?);

@@ -13,11 +13,17 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Makes sure, before anything is measured, that each can be written.
+    /// Makes sure, before anything is measured, that each can be written, and replaces none of the files in `reads`.
     ///
     /// # Errors
     /// The one that cannot.
-    pub fn prepare(json: Option<&Path>, csv: Option<&Path>, plots: Option<&Path>) -> Result<Outputs> {
+    pub fn prepare<'a>(
+        json: Option<&'a Path>,
+        csv: Option<&'a Path>,
+        plots: Option<&Path>,
+        reads: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<Outputs> {
+        spare([("--json", json), ("--csv", csv)], reads)?;
         if let Some(folder) = plots {
             std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, e))?;
         }
@@ -43,6 +49,37 @@ impl Outputs {
         }
         self.plots.as_deref().map_or(Ok(()), draw)
     }
+}
+
+/// Makes sure that no file that is written, by which option, is one that is read or is written besides. None of them
+/// need be there yet; devices and pipes may be named twice.
+///
+/// # Errors
+/// [`Error::Input`] with the path and the option.
+pub fn spare<'a>(
+    writes: impl IntoIterator<Item = (&'static str, Option<&'a Path>)>,
+    reads: impl IntoIterator<Item = &'a Path>,
+) -> Result<()> {
+    let mut taken: Vec<(PathBuf, String)> =
+        reads.into_iter().map(|path| (place(path), "what is read".into())).collect();
+    for (option, path) in writes {
+        let Some(path) = path.filter(|p| !p.metadata().is_ok_and(|found| !found.is_file())) else { continue };
+        let place = place(path);
+        if let Some((_, what)) = taken.iter().find(|(other, _)| *other == place) {
+            let path = path.display();
+            let why = format!("{path}: {option} would replace {what}; give it a file of its own");
+            return Err(Error::Input(why));
+        }
+        taken.push((place, format!("what {option} writes")));
+    }
+    Ok(())
+}
+
+/// One name for each file, whether it is there or not.
+fn place(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let by_folder = || Some(folder.canonicalize().ok()?.join(path.file_name()?));
+    path.canonicalize().ok().or_else(by_folder).unwrap_or_else(|| path.to_owned())
 }
 
 /// A report as JSON for people's eyes, too; ends in a newline.

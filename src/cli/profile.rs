@@ -156,9 +156,9 @@ struct Report<'a> {
 /// Measures and reports.
 pub fn run(command: &Command) -> Result<()> {
     match command {
-        Command::Queue(args) => args.common.run(|device| args.works(device)),
-        Command::Render(args) => args.common.run(|_| Ok(args.works())),
-        Command::Bfs(args) => args.common.run(|_| Ok(args.works())),
+        Command::Queue(args) => args.common.run(None, |device| args.works(device)),
+        Command::Render(args) => args.common.run(Some(&args.scene), |_| Ok(args.works())),
+        Command::Bfs(args) => args.common.run(Some(Path::new(&args.graph)), |_| Ok(args.works())),
     }
 }
 
@@ -232,7 +232,13 @@ impl BfsArgs {
 }
 
 impl Common {
-    fn run(&self, works: impl FnOnce(&Arc<dyn Device>) -> Result<Vec<Work>>) -> Result<()> {
+    /// `read`: a file that the works read.
+    fn run(
+        &self,
+        read: Option<&Path>,
+        works: impl FnOnce(&Arc<dyn Device>) -> Result<Vec<Work>>,
+    ) -> Result<()> {
+        super::outputs::spare([("--json", self.json.as_deref())], read)?;
         let json = self.json.as_deref().map(Output::prepare).transpose()?;
         let device = super::open_device(&self.device, None, self.quiet)?;
         let works = works(&device)?;

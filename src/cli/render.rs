@@ -10,7 +10,7 @@ use crate::engine::{Progress, Render};
 use crate::error::{Error, Result};
 use crate::film::{Film, Output};
 use crate::scene::Scene;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -47,7 +47,9 @@ pub fn run(args: Args) -> Result<()> {
         scene.warnings.iter().for_each(super::complain);
     }
     let file = Arc::new(args.picture.prepare(&args.work.scene, (scene.image.width, scene.image.height))?);
-    let stats = args.stats.as_deref().map(|path| args.prepare_stats(path, &file.output)).transpose()?;
+    let writes = [("--output", Some(file.output.path())), ("--stats", args.stats.as_deref())];
+    super::outputs::spare(writes, scene.files.iter().chain([&args.work.scene]).map(PathBuf::as_path))?;
+    let stats = args.stats.as_deref().map(Output::prepare).transpose()?;
     let deadline = args.timeout.map(|limit| start + limit);
     let watchdog = deadline.map(|deadline| watch(deadline, &args, scene.image.spp, &file));
 
@@ -173,19 +175,6 @@ fn saved_words(film: &Film, spp: u32, output: &Output) -> String {
 }
 
 impl Args {
-    /// Checks that the report can be written, and would replace neither the scene nor the picture.
-    fn prepare_stats(&self, path: &Path, picture: &Output) -> Result<Output> {
-        let same = |other: &Path| match (path.canonicalize(), other.canonicalize()) {
-            (Ok(path), Ok(other)) => path == other,
-            _ => path == other,
-        };
-        if same(&self.work.scene) || same(picture.path()) {
-            let why = "--stats would replace the scene or the picture; give the report a file of its own";
-            return Err(Error::Input(format!("{}: {why}", path.display())));
-        }
-        Output::prepare(path)
-    }
-
     /// What runs, for messages.
     fn words(&self) -> String {
         let how = self.work.settings();

@@ -4,7 +4,7 @@ use super::outputs::Outputs;
 use crate::device::Device;
 use crate::error::Result;
 use crate::film::Output;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +31,11 @@ impl Usual {
         super::open_device(&self.device, workers, self.quiet)
     }
 
+    /// Where the JSON shall go.
+    pub fn json_path(&self) -> Option<&Path> {
+        self.json.as_deref()
+    }
+
     /// The JSON file, once it is certain that it can be written.
     pub fn json(&self) -> Result<Option<Output>> {
         self.json.as_deref().map(Output::prepare).transpose()
@@ -49,8 +54,12 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// All that a bench was asked for.
-    pub fn outputs(&self, usual: &Usual) -> Result<Outputs> {
-        Outputs::prepare(usual.json.as_deref(), self.csv.as_deref(), self.plots.as_deref())
+    /// All that a bench was asked for, which shall replace none of the files in `reads`.
+    pub fn outputs<'a>(
+        &'a self,
+        usual: &'a Usual,
+        reads: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<Outputs> {
+        Outputs::prepare(usual.json.as_deref(), self.csv.as_deref(), self.plots.as_deref(), reads)
     }
 }

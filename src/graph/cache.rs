@@ -1,19 +1,23 @@
 //! The binary form of a graph, kept beside its file: `GRAPH.rayq-graph`, or `GRAPH.both-ways.rayq-graph`.
 //!
-//! Little-endian: ten words of head, then offsets, targets and names. The head tells the file that the graph was made
-//! of, by length and time of change; a cache of another one, or one that is damaged, is made anew.
+//! Little-endian: ten words of head, then offsets, targets and names, then the SHA-256 of all that. The head tells the
+//! file that the graph was made of, by length and time of change; a cache of another one, or one that is damaged, is made
+//! anew.
 
 use super::{Facts, Graph, MOST_ARCS, MOST_VERTICES, read};
 use crate::error::Result;
 use crate::film::Output;
 use rayon::prelude::*;
+use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 /// Names the format and its version.
-const MAGIC: u64 = u64::from_le_bytes(*b"rayqCSR1");
+const MAGIC: u64 = u64::from_le_bytes(*b"rayqCSR2");
 const HEAD: usize = 10;
+/// Bytes of the digest.
+const DIGEST: usize = 32;
 
 /// Reads the cache of a graph file, or the file itself, whose cache it then writes.
 ///
@@ -61,11 +65,14 @@ fn encode(graph: &Graph, stamp: [u64; 2]) -> Vec<u8> {
         bytes.extend(word.to_le_bytes());
     }
     names.iter().for_each(|name| bytes.extend(name.to_le_bytes()));
+    let digest = Sha256::digest(&bytes);
+    bytes.extend(digest);
     bytes
 }
 
 /// The graph, if the bytes are one and it was made of the file with this stamp.
 fn decode(bytes: &[u8], stamp: [u64; 2]) -> Option<Graph> {
+    let (bytes, digest) = bytes.split_at_checked(bytes.len().checked_sub(DIGEST)?)?;
     let (head, body) = bytes.split_at_checked(8 * HEAD)?;
     let head: Vec<_> = head.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
     let [MAGIC, length, changed, vertices, arcs, names, entries, self_loops, duplicates, symmetrised] =
@@ -75,6 +82,9 @@ fn decode(bytes: &[u8], stamp: [u64; 2]) -> Option<Graph> {
     };
     let fits = vertices <= MOST_VERTICES && arcs <= MOST_ARCS && (names == 0 || names == vertices);
     if [length, changed] != stamp || !fits || body.len() as u64 != 4 * (vertices + 1 + arcs) + 8 * names {
+        return None;
+    }
+    if Sha256::digest(bytes)[..] != *digest {
         return None;
     }
     let (words, names) = body.split_at(4 * (vertices + 1 + arcs) as usize);
@@ -108,9 +118,11 @@ mod tests {
         for end in 0..bytes.len() {
             assert_eq!(decode(&bytes[..end], [1, 2]), None, "cut at {end}");
         }
-        let mut wild = bytes.clone();
-        wild[8 * HEAD + 4 * 4] = 77; // the first target
-        assert_eq!(decode(&wild, [1, 2]), None);
+        for at in 0..bytes.len() {
+            let mut wild = bytes.clone();
+            wild[at] ^= 1;
+            assert_eq!(decode(&wild, [1, 2]), None, "changed at {at}");
+        }
     }
 
     #[test]

@@ -79,11 +79,12 @@ pub fn parse(path: &Path, text: &[u8], both_ways: bool) -> Result<Graph> {
 
 /// The file's text, unpacked.
 fn load(path: &Path) -> std::result::Result<Vec<u8>, String> {
-    let file = File::open(path).map_err(|e| e.to_string())?;
-    let kind = file.metadata().map_err(|e| e.to_string())?;
-    if kind.is_dir() {
-        return Err("is a folder, not a graph file".into());
+    // Looked at first: opening a pipe would wait for somebody to write into it.
+    let kind = path.metadata().map_err(|e| e.to_string())?;
+    if !kind.is_file() {
+        return Err("is not a regular file; give a graph file or a generator such as rmat:scale=18".into());
     }
+    let file = File::open(path).map_err(|e| e.to_string())?;
     let mut text = Vec::with_capacity(kind.len().min(MOST_BYTES) as usize);
     let mut bytes = BufReader::with_capacity(1 << 20, file).take(MOST_BYTES + 1);
     bytes.read_to_end(&mut text).map_err(|e| e.to_string())?;
