@@ -299,6 +299,20 @@ fn nothing_that_is_read_or_written_is_replaced() {
 }
 
 #[test]
+fn a_bench_without_a_row_leaves_earlier_figures() {
+    let bench = Bench::new();
+    for words in ["bench queue", "bench bfs path:5", "bench render scene.json --width 4 --height 4"] {
+        fs::copy(SCENE, bench.path("scene.json")).expect("copied");
+        fs::write(bench.path("earlier.json"), "earlier").expect("written");
+        let end = ["--device", "cpu", "--timeout", "0.000001", "--json", "earlier.json"];
+        let words: Vec<_> = words.split(' ').chain(end).collect();
+        let output = bench.command(&words).output().expect("rayq starts");
+        assert_eq!(code(&output), 3, "{words:?}");
+        assert_eq!(fs::read_to_string(bench.path("earlier.json")).expect("there"), "earlier", "{words:?}");
+    }
+}
+
+#[test]
 fn a_pipe_is_no_graph() {
     let bench = Bench::new();
     let made = Command::new("mkfifo").arg(bench.path("g.mtx")).status().expect("mkfifo starts");

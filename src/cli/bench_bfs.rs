@@ -133,6 +133,10 @@ pub fn run(args: &Args) -> Result<()> {
         let others = report.compared.iter().filter(|o| o.graph == *name);
         super::print(&others.map(|o| other_line(o, subject.facts().traversed)).collect::<String>())
     });
+    // Figures of an earlier run are better than none.
+    if end.is_err() && report.rows.is_empty() {
+        return end;
+    }
     let written = outputs.write(&report, || table(&report.rows), |folder| write_plots(folder, &report));
     end.and(written)
 }

@@ -321,6 +321,10 @@ pub fn run(args: &Args) -> Result<()> {
         Ok(())
     });
     drop(watchdog);
+    // Figures of an earlier run are better than none.
+    if end.is_err() && report.rows.is_empty() && report.hung.is_empty() {
+        return end;
+    }
     let written = save(&outputs, &report);
     end.and(written)?;
     match report.hung.len() {
