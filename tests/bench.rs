@@ -497,6 +497,16 @@ fn sweeps_have_a_group_for_each_value() {
         let name = if sweep == "spheres" { "generated-spheres" } else { "cornell" };
         assert!(folder.path().join(format!("p/sweep-{sweep}-{name}-32x32-1spp.svg")).exists(), "{sweep}");
     }
+    for wrong in [
+        "size --values nan",
+        "size --values 0",
+        "size --values 1e9",
+        "size --values inf",
+        "depth --values 4096",
+    ] {
+        let (said, code) = refusal(&format!("bench render {SCENE} --device cpu --sweep {wrong}"));
+        assert!(said.contains("--values") && code == 2, "{wrong}: {said}");
+    }
     let (said, code) = refusal(&format!("bench render {SCENE} --device cpu --sweep depth --values 0.5"));
     assert!(said.contains("whole numbers") && code == 2, "{said}");
 }

@@ -54,9 +54,14 @@ impl Sweep {
     /// # Errors
     /// A value that the scene cannot have.
     pub fn scene(self, scene: &Scene, value: f64) -> Result<Scene> {
-        let set = |overrides: Overrides| scene.clone().with_overrides(&overrides);
+        let wrong = |why: String| Error::Input(format!("--values {value}: {why}"));
+        let set = |o: Overrides| scene.clone().with_overrides(&o).map_err(|e| wrong(e.to_string()));
         match self {
             Sweep::Tile | Sweep::Lanes => Ok(scene.clone()),
+            // Not a number is in no range.
+            Sweep::Size if !SIZES.contains(&value) => {
+                Err(wrong(format!("an image has {} to {} million pixels", SIZES.start(), SIZES.end())))
+            }
             Sweep::Size => {
                 let (width, height) = wide_screen(value);
                 set(Overrides { width: Some(width), height: Some(height), ..Overrides::default() })
@@ -92,6 +97,9 @@ impl Sweep {
         Ok(contenders.iter().map(turns).collect())
     }
 }
+
+/// Millions of pixels: 65520x36855 are the most at this ratio.
+const SIZES: std::ops::RangeInclusive<f64> = 1e-4..=2400.0;
 
 fn whole(value: f64) -> Result<u32> {
     if value.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&value) {
