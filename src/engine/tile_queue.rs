@@ -21,7 +21,7 @@ const TILE_NARROW: u32 = 32;
 const TILE_LANES: u32 = 1024;
 /// Most tiles: their number is a kernel's 32-bit index with room to add.
 const MOST_TILES: u64 = 1 << 28;
-/// Most turns that a wave is given at a time (`grab_size` there).
+/// Most turns that a wave is given at a time (`grab_size` of tile_adaptive.h).
 const MOST_TURNS: u32 = 4;
 /// Bytes of a stashed path (`Stash::words` of tile_adaptive.h).
 const STASHED: u32 = 14 * 4;
