@@ -8,6 +8,8 @@ use std::{env, fmt::Write as _, fs, path::Path, path::PathBuf};
 #[path = "src/layout/mod.rs"]
 #[allow(dead_code, unused_imports)]
 mod layout;
+#[path = "build/lint.rs"]
+mod lint;
 #[path = "src/programs.rs"]
 #[allow(dead_code)]
 mod programs;
@@ -114,14 +116,9 @@ fn compile_cpu(out: &Path, isa: &str, flags: &[&str], units: &[programs::Unit]) 
     if isa == BASELINE.0 {
         build.file("kernels/platform/cpu_host.cpp");
     }
-    if !is_lint() {
+    if !lint::is_lint() {
         build.compile(&format!("rayq_kernels_{isa}"));
     }
-}
-
-/// Whether this is for clippy: then nothing will be linked, and minutes of C++ would be for nothing.
-fn is_lint() -> bool {
-    env::var("RUSTC_WORKSPACE_WRAPPER").is_ok_and(|wrapper| wrapper.contains("clippy"))
 }
 
 /// The text of cpu_kernels.rs: declarations, and a table of (isa, unit, kernel, function).

@@ -8,6 +8,8 @@ use std::{env, fmt::Write as _, fs, path::Path, path::PathBuf};
 #[path = "../../src/layout/mod.rs"]
 #[allow(dead_code, unused_imports)]
 mod layout;
+#[path = "../../build/lint.rs"]
+mod lint;
 mod mutants;
 #[path = "../../src/programs.rs"]
 #[allow(dead_code)]
@@ -141,8 +143,7 @@ fn compile(out: &Path, library: &str, jobs: &[&Job], with_thunks: bool) {
     if with_thunks {
         build.file("kernels/thunks.cpp");
     }
-    // Clippy links nothing (see the root build script).
-    if !env::var("RUSTC_WORKSPACE_WRAPPER").is_ok_and(|wrapper| wrapper.contains("clippy")) {
+    if !lint::is_lint() {
         build.compile(library);
     }
 }
