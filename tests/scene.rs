@@ -194,6 +194,26 @@ fn wrong_types_and_keys_point_at_themselves() {
         "allowed: 0 to 18446744073709551615",
     );
     assert_refused(with_camera("ambient = [1, 2]"), "s.toml:2:1: ambient: ", "expected a list of length 3");
+    let light = |color: &str| {
+        with_camera(&format!("[[lights]]\ntype = 'point'\nposition = [0, 0, 0]\ncolor = {color}"))
+    };
+    assert_refused(
+        light("[1, 1, 1, 1]"),
+        "s.toml:5:1: lights[0].color: ",
+        "length 4, expected a list of length 3",
+    );
+    let sixteen = format!("[{}]", "1, ".repeat(16));
+    assert_refused(
+        light(&sixteen),
+        "s.toml:5:1: lights[0].color: ",
+        "length 16, expected a list of length 3",
+    );
+    let json_light = r#"{"lights": [{"color": [1, 1, 1, 1]}]}"#;
+    assert_refused(
+        json(json_light),
+        "s.json:1:14: lights[0].color: ",
+        "length 4, expected a list of length 3",
+    );
     assert_refused(with_camera("ambient = [1, 2,\n  true]"), "s.toml:3:3: ambient[2]: ", "expected a number");
     assert_refused(json("[1]"), "s.json:1:1: ", "list, expected a table");
     assert_refused(json("{\"image\": {\"width\": 1,\n \"width\": 2}}"), "s.json:2:2: image.width: ", "twice");

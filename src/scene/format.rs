@@ -3,12 +3,48 @@
 
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
 
 /// Red, green, blue or x, y, z.
-pub type Triple = [Real; 3];
+#[derive(Clone, Copy, Debug)]
+pub struct Triple(pub [Real; 3]);
+
+impl Triple {
+    /// Three times the same.
+    pub fn of(value: f64) -> Triple {
+        Triple([Real(value); 3])
+    }
+}
+
+/// Serde's own arrays leave it to the format whether more numbers are wrong, and TOML takes them for right.
+impl<'de> Deserialize<'de> for Triple {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TripleVisitor;
+        impl<'de> Visitor<'de> for TripleVisitor {
+            type Value = Triple;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of length 3")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Triple, A::Error> {
+                let mut values = [Real(0.0); 3];
+                for (i, value) in values.iter_mut().enumerate() {
+                    *value = list.next_element()?.ok_or_else(|| Error::invalid_length(i, &self))?;
+                }
+                let mut length = 3;
+                while list.next_element::<IgnoredAny>()?.is_some() {
+                    length += 1;
+                }
+                match length {
+                    3 => Ok(Triple(values)),
+                    _ => Err(Error::invalid_length(length, &self)),
+                }
+            }
+        }
+        deserializer.deserialize_seq(TripleVisitor)
+    }
+}
 /// A list of tables: `[[name]]` in TOML.
 type Entries<T> = Vec<Table<T>>;
 
@@ -172,13 +208,13 @@ impl<'de> Deserialize<'de> for Scale {
                 f.write_str("a number or a list of three")
             }
             fn visit_i64<E>(self, value: i64) -> Result<Scale, E> {
-                Ok(Scale([Real(value as f64); 3]))
+                Ok(Scale(Triple::of(value as f64)))
             }
             fn visit_u64<E>(self, value: u64) -> Result<Scale, E> {
-                Ok(Scale([Real(value as f64); 3]))
+                Ok(Scale(Triple::of(value as f64)))
             }
             fn visit_f64<E>(self, value: f64) -> Result<Scale, E> {
-                Ok(Scale([Real(value); 3]))
+                Ok(Scale(Triple::of(value)))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Scale, A::Error> {
                 Triple::deserialize(SeqAccessDeserializer::new(list)).map(Scale)

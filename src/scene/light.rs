@@ -86,7 +86,7 @@ pub fn lights(entries: Vec<Table<LightEntry>>) -> Checked<Vec<Light>> {
 
 fn light(mut entry: LightEntry) -> Checked<Light> {
     let kind = need(entry.kind.take(), "type")?;
-    let color = triple(entry.color.take().unwrap_or([Real(1.0); 3]), RADIANCES).within("color")?;
+    let color = triple(entry.color.take().unwrap_or(Triple::of(1.0)), RADIANCES).within("color")?;
     let light = match kind.as_str() {
         "directional" => {
             let direction = direction(need(entry.direction.take(), "direction")?).within("direction")?;

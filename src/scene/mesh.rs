@@ -159,16 +159,16 @@ impl<'a> Models<'a> {
 
 /// Where an object's keys put its mesh: scaled, turned about x, then y, then z, then moved.
 fn place(entry: &mut ObjectEntry) -> Checked<DAffine3> {
-    let zero = [Real(0.0); 3];
+    let zero = Triple::of(0.0);
     let translation = triple_f64(entry.translate.take().unwrap_or(zero), PLACES).within("translate")?;
     let angles = triple_f64(entry.rotate_deg.take().unwrap_or(zero), ANGLES).within("rotate_deg")?;
-    let Scale(factors) = entry.scale.take().unwrap_or(Scale([Real(1.0); 3]));
+    let Scale(factors) = entry.scale.take().unwrap_or(Scale(Triple::of(1.0)));
     let scale = scale(factors).within("scale")?;
     let matrix = rotation(angles) * DMat3::from_diagonal(scale);
     Ok(DAffine3 { matrix3: matrix, translation })
 }
 
-fn scale(factors: Triple) -> Checked<DVec3> {
+fn scale(Triple(factors): Triple) -> Checked<DVec3> {
     for (i, Real(factor)) in factors.into_iter().enumerate() {
         in_range(Real(factor.abs()), FACTORS).within(i)?;
     }

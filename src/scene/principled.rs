@@ -58,7 +58,7 @@ impl<'a> Pictures<'a> {
 /// A material in glTF's metallic-roughness model.
 pub fn surface(entry: &mut MaterialEntry, pictures: &mut Pictures) -> Checked<Surface> {
     let color = |value: Option<Triple>, default: f64, allowed, key: &str| {
-        triple(value.unwrap_or([Real(default); 3]), allowed).within(key)
+        triple(value.unwrap_or(Triple::of(default)), allowed).within(key)
     };
     let number = |value: Option<Real>, default: f64, allowed, key: &str| {
         in_range(value.unwrap_or(Real(default)), allowed).within(key)

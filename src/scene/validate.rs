@@ -49,7 +49,7 @@ pub fn scene(file: SceneFile, folder: &Path) -> Checked<Scene> {
         roulette_depth: roulette(render.russian_roulette_depth).within("render")?,
         max_radiance: optional(film.max_radiance, FILM_RADIANCES).within("max_radiance").within("film")?,
         light_sampling: light_sampling(render.light_sampling).within("light_sampling").within("render")?,
-        ambient: triple(file.ambient.unwrap_or([Real(0.0); 3]), RADIANCES).within("ambient")?,
+        ambient: triple(file.ambient.unwrap_or(Triple::of(0.0)), RADIANCES).within("ambient")?,
         lights: lights(file.lights).within("lights")?,
         materials: models.materials,
         spheres,
@@ -155,7 +155,7 @@ fn material(mut entry: MaterialEntry, pictures: &mut Pictures) -> Checked<Materi
     let mut albedo = || need(entry.albedo.take(), "albedo").and_then(|a| triple(a, SHARES).within("albedo"));
     let material = match kind.as_str() {
         "lambert" => {
-            let emission = entry.emission.take().unwrap_or([Real(0.0); 3]);
+            let emission = entry.emission.take().unwrap_or(Triple::of(0.0));
             Material::Lambert { albedo: albedo()?, emission: triple(emission, RADIANCES).within("emission")? }
         }
         "metal" => {
@@ -248,7 +248,7 @@ fn plane(entry: &mut ObjectEntry, names: &Names) -> Checked<Plane> {
     let unit_normal = direction(normal).within("normal")?;
     let offset = need(entry.offset.take(), "offset")?;
     in_range(offset, COORDINATES).within("offset")?;
-    let length = DVec3::from(normal.map(|n| n.0)).dot(unit_normal);
+    let length = DVec3::from(normal.0.map(|n| n.0)).dot(unit_normal);
     Ok(Plane {
         normal: unit_normal.as_vec3(),
         offset: in_range(Real(offset.0 / length), COORDINATES).within("offset")?,
@@ -318,7 +318,7 @@ pub fn optional(value: Option<Real>, allowed: RangeInclusive<f64>) -> Checked<Op
     value.map(|value| in_range(value, allowed)).transpose()
 }
 
-pub fn triple_f64(values: Triple, allowed: RangeInclusive<f64>) -> Checked<DVec3> {
+pub fn triple_f64(Triple(values): Triple, allowed: RangeInclusive<f64>) -> Checked<DVec3> {
     for (i, value) in values.into_iter().enumerate() {
         in_range_f64(value, &allowed).within(i)?;
     }
