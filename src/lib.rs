@@ -14,6 +14,7 @@ pub mod cli;
 pub mod device;
 pub mod engine;
 pub mod error;
+pub mod file;
 pub mod film;
 pub mod graph;
 pub mod layout;

@@ -341,7 +341,10 @@ fn files_that_are_no_scenes_are_refused() {
             .contains("none.toml: cannot read the scene: No such")
     );
     std::fs::create_dir(folder.path().join("e.json")).expect("writable");
-    assert!(refusal(Scene::load(&folder.path().join("e.json"))).contains("e.json: is a folder"));
+    assert!(
+        refusal(Scene::load(&folder.path().join("e.json")))
+            .contains("e.json: cannot read the scene: it is a folder; give a scene file")
+    );
 }
 
 /// Small damage anywhere gives a scene or a one-line error, never a panic.

@@ -365,6 +365,50 @@ fn every_file_of_a_model_is_watched() {
     shows(&live, [0, 255, 0]);
 }
 
+/// A file that a failed load asked for is awaited: when it comes, everything is read again.
+#[test]
+fn a_missing_file_is_awaited() {
+    let [scene, obj, mtl] = SQUARE;
+    let live = Live::of(&[scene, obj, ("square.mtl", b"newmtl m\nKd 0 0 1\n")], (8, 8, 1));
+    let shows = |color: [u8; 3]| live.frame(|f| f.status.finished && f.pixels[..3] == color);
+    let write = |name, content: &[u8]| fs::write(live.path.with_file_name(name), content).expect("writable");
+    shows([0, 0, 255]);
+    write("square.mtl", mtl.1);
+    let bad = live.frame(|f| f.status.message.is_some());
+    assert!(bad.status.message.as_ref().is_some_and(|m| m.contains("square.png: cannot read")), "{bad:?}");
+    write("square.png", &one_texel([255, 0, 0]));
+    assert_eq!(shows([255, 0, 0]).status.message, None);
+}
+
+#[test]
+fn an_edit_while_the_session_starts_is_not_lost() {
+    // Read in a moment, made into a mesh in a second or so; what one sees is the sky.
+    let text = |sky: [u8; 3]| {
+        format!(
+            "background.constant = {sky:?}\ncamera = {{ from = [0, 0, 9], at = [0, 0, 10] }}\n\
+             materials = [{{ name = 'm', type = 'lambert', albedo = [1, 1, 1] }}]\n\
+             objects = [{{ type = 'mesh', material = 'm', generator = {{ kind = 'grid', subdivisions = 512 }} }}]\n"
+        )
+    };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let path = folder.path().join("slow.toml");
+    fs::write(&path, text([1, 0, 0])).expect("writable");
+    let (late, edit) = (path.clone(), text([0, 1, 0]));
+    let editor = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(60));
+        fs::write(late, edit).expect("writable");
+    });
+    let overrides = Overrides { width: Some(8), height: Some(8), spp: Some(1), ..Overrides::default() };
+    let options = Options { scene: path, overrides, settings: engine(EngineKind::TileQueue) };
+    let session = Session::start(cpu(2), options).expect("a session that starts");
+    editor.join().expect("written");
+    let end = Instant::now() + PATIENCE;
+    while !session.latest().is_some_and(|f| f.status.finished && f.pixels[..3] == [0, 255, 0]) {
+        assert!(Instant::now() < end, "the edit was never seen");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn what_a_model_does_not_get_is_told_with_each_load() {
     let [scene, obj, _] = SQUARE;

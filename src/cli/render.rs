@@ -48,7 +48,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     let file = Arc::new(args.picture.prepare(&args.work.scene, (scene.image.width, scene.image.height))?);
     let writes = [("--output", Some(file.output.path())), ("--stats", args.stats.as_deref())];
-    super::outputs::spare(writes, scene.files.iter().chain([&args.work.scene]).map(PathBuf::as_path))?;
+    super::outputs::spare(writes, scene.files.iter().map(PathBuf::as_path))?;
     let stats = args.stats.as_deref().map(Output::prepare).transpose()?;
     let deadline = args.timeout.map(|limit| start + limit);
     let watchdog = deadline.map(|deadline| watch(deadline, &args, scene.image.spp, &file));

@@ -3,6 +3,7 @@
 use super::file::{fault, read};
 use super::{Image, Texels};
 use crate::error::Result;
+use crate::file::Files;
 use image::codecs::{hdr::HdrDecoder, png::PngDecoder};
 use image::{DynamicImage, ImageDecoder, Limits};
 use std::collections::HashMap;
@@ -27,7 +28,16 @@ const MAX_DECODER_BYTES: u64 = 3 << 30;
 /// # Errors
 /// [`crate::error::Error::Input`] with the file and the reason.
 pub fn load(path: &Path) -> Result<Image> {
-    let bytes = read(path).map_err(|why| fault(path, format_args!("cannot read the picture: {why}")))?;
+    load_noting(path, &Files::default())
+}
+
+/// The same; `files` learns of the file.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_noting(path: &Path, files: &Files) -> Result<Image> {
+    let bytes =
+        read(path, files).map_err(|why| fault(path, format_args!("cannot read the picture: {why}")))?;
     decode(path, &bytes)
 }
 
@@ -142,13 +152,6 @@ impl Images {
         self.list.push(Arc::new(image));
         self.by_key.insert(key.to_owned(), index);
         Ok(index)
-    }
-
-    /// What the images were asked for by, sorted.
-    pub fn keys(&self) -> Vec<PathBuf> {
-        let mut keys: Vec<_> = self.by_key.keys().cloned().collect();
-        keys.sort();
-        keys
     }
 
     /// All images, in the order of their indices.

@@ -17,9 +17,10 @@ mod warnings;
 pub use summary::Summary;
 
 use crate::error::Result;
+use crate::file::Files;
 use finish::Mended;
 use glam::{Affine3A, Vec2, Vec3, Vec4};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use warnings::Warnings;
 
@@ -35,8 +36,16 @@ pub const MAX_INSTANCES: usize = 1 << 20;
 /// # Errors
 /// [`crate::error::Error::Input`]: one line with the file, the line or the part of it, and what is wrong there.
 pub fn load(path: &Path) -> Result<Model> {
-    kind(path)?;
-    parse(path, &file::read_model(path)?)
+    load_noting(path, &Files::default())
+}
+
+/// The same; `files` learns of every file that decides how it goes.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_noting(path: &Path, files: &Files) -> Result<Model> {
+    let kind = kind(path)?;
+    kind.parse(path, &file::read_model(path, files)?, files)
 }
 
 /// Checks a model that is in memory. `path` names it in errors, tells its kind, and the files that it mentions are
@@ -45,16 +54,22 @@ pub fn load(path: &Path) -> Result<Model> {
 /// # Errors
 /// As [`load`].
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<Model> {
-    match kind(path)? {
-        Kind::Obj => obj::parse(path, bytes),
-        Kind::Gltf => gltf::parse(path, bytes),
-    }
+    kind(path)?.parse(path, bytes, &Files::default())
 }
 
 /// Formats of models.
 enum Kind {
     Obj,
     Gltf,
+}
+
+impl Kind {
+    fn parse(self, path: &Path, bytes: &[u8], files: &Files) -> Result<Model> {
+        match self {
+            Kind::Obj => obj::parse(path, bytes, files),
+            Kind::Gltf => gltf::parse(path, bytes, files),
+        }
+    }
 }
 
 /// What the file name's extension tells.
@@ -273,8 +288,6 @@ pub struct Model {
     pub images: Vec<Arc<Image>>,
     /// Lights.
     pub lamps: Vec<Light>,
-    /// Files that it names and is made of, beside its own: buffers, pictures, materials. Some may be missing.
-    pub files: Vec<PathBuf>,
     /// Triangles that were left out because their corners lie on a line or a point.
     pub degenerate: u64,
     /// What the file asks for and does not get, one line each.

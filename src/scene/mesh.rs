@@ -6,6 +6,7 @@ use super::principled::Pictures;
 use super::validate::{self, Names, at_most, in_range, in_range_whole, material_index, need, triple_f64};
 use super::{Instance, MAX_MATERIALS, Material, camera};
 use crate::accel::Shape;
+use crate::file::Files;
 use crate::model::generate::{self, Generator};
 use crate::model::{self, Image, Light, Model};
 use glam::{Affine3A, DAffine3, DMat3, DVec3, Vec3A};
@@ -24,13 +25,13 @@ const PLACES: RangeInclusive<f64> = -1e9..=1e9;
 /// What the scene's models have brought so far.
 pub struct Models<'a> {
     folder: &'a Path,
+    files: &'a Files,
     /// The scene's own materials, then the surfaces of models.
     pub materials: Vec<Material>,
     pub meshes: Vec<Arc<Shape>>,
     pub instances: Vec<Instance>,
     pub images: Vec<Arc<Image>>,
     pub lamps: Vec<Light>,
-    pub files: Vec<PathBuf>,
     pub warnings: Vec<String>,
     loaded: HashMap<Key, Loaded>,
 }
@@ -53,15 +54,15 @@ struct Loaded {
 }
 
 impl<'a> Models<'a> {
-    /// None yet. `folder` is what paths are relative to; `pictures` are those of `materials`.
-    pub fn new(folder: &'a Path, materials: Vec<Material>, pictures: Pictures) -> Self {
+    /// None yet; `pictures` are those of `materials`.
+    pub fn new(materials: Vec<Material>, pictures: Pictures<'a>) -> Self {
         Models {
-            folder,
+            folder: pictures.folder,
+            files: pictures.files,
             materials,
             meshes: vec![],
             instances: vec![],
             lamps: vec![],
-            files: pictures.files(),
             images: pictures.list,
             warnings: vec![],
             loaded: HashMap::new(),
@@ -105,16 +106,9 @@ impl<'a> Models<'a> {
         if let Some(loaded) = self.loaded.get(&key) {
             return Ok(loaded.clone());
         }
-        let open = std::fs::File::open(&path);
-        open.map_err(|e| Fault::new(format!("cannot read the mesh {}: {e}", path.display())))?;
-        let mut model = model::load(&path).map_err(|e| Fault::new(e.to_string()))?;
+        let mut model = model::load_noting(&path, self.files).map_err(|e| Fault::new(e.to_string()))?;
         if !specular {
             model.surfaces.iter_mut().for_each(|surface| surface.specular = 0.0);
-        }
-        for file in std::iter::once(path).chain(std::mem::take(&mut model.files)) {
-            if !self.files.contains(&file) {
-                self.files.push(file);
-            }
         }
         self.keep(key, model)
     }

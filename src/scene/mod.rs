@@ -25,6 +25,7 @@ pub use source::MAX_FILE_BYTES;
 
 use crate::accel::Shape;
 use crate::error::{Error, Result};
+use crate::file::Files;
 use crate::model;
 use glam::{Affine3A, Vec3};
 use std::ops::RangeInclusive;
@@ -256,7 +257,8 @@ pub struct Scene {
     pub images: Vec<Arc<model::Image>>,
     /// Lights of models.
     pub lamps: Vec<Light>,
-    /// Files that the scene was read from beside its own: pictures, models, and the files that models name.
+    /// Files that the scene was read from: its own, pictures, models, and the files that models name. Some may be
+    /// missing.
     pub files: Vec<PathBuf>,
     /// What files ask for and do not get, one line each.
     pub warnings: Vec<String>,
@@ -283,8 +285,16 @@ impl Scene {
     /// # Errors
     /// [`Error::Input`]: one line with the file, line, column and key that is wrong, and what is allowed.
     pub fn load(path: &Path) -> Result<Scene> {
+        Scene::load_noting(path, &Files::default())
+    }
+
+    /// The same; `files` learns of every file that decides how it goes.
+    ///
+    /// # Errors
+    /// As [`Scene::load`].
+    pub fn load_noting(path: &Path, files: &Files) -> Result<Scene> {
         let format = Format::of(path)?;
-        Scene::parse(&source::read(path)?, format, path)
+        Scene::parse_noting(&source::read(path, files)?, format, path, files)
     }
 
     /// Checks the text of a scene. `path` names it in errors, and the files it mentions are relative to `path`.
@@ -292,9 +302,14 @@ impl Scene {
     /// # Errors
     /// As [`Scene::load`].
     pub fn parse(text: &str, format: Format, path: &Path) -> Result<Scene> {
+        Scene::parse_noting(text, format, path, &Files::default())
+    }
+
+    fn parse_noting(text: &str, format: Format, path: &Path, files: &Files) -> Result<Scene> {
         let source = source::Source::new(text, format, path);
         let file = source.parse()?;
-        validate::scene(file, path.parent().unwrap_or(Path::new(""))).map_err(|fault| source.error(&fault))
+        let folder = path.parent().unwrap_or(Path::new(""));
+        validate::scene(file, folder, files).map_err(|fault| source.error(&fault))
     }
 
     /// The scene with some of its numbers replaced. The picture's height always spans the field of view.

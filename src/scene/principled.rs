@@ -3,6 +3,7 @@
 use super::fault::{Checked, Fault, Within};
 use super::format::{MaterialEntry, Real, Triple};
 use super::validate::{INDICES, RADIANCES, SHARES, in_range, optional, triple};
+use crate::file::Files;
 use crate::model::{Image, Surface, Texture, Wrap, image};
 use glam::Vec3;
 use std::collections::HashMap;
@@ -12,9 +13,12 @@ use std::sync::Arc;
 /// Factors of a normal texture's slopes.
 const NORMAL_SCALES: std::ops::RangeInclusive<f64> = 0.0..=100.0;
 
-/// Pictures that scene files name, each read once. Paths are relative to `folder`.
+/// Pictures that scene files name, each read once.
 pub struct Pictures<'a> {
-    folder: &'a Path,
+    /// What paths are relative to.
+    pub folder: &'a Path,
+    /// Learns of what is read.
+    pub files: &'a Files,
     /// In the order of their indices.
     pub list: Vec<Arc<Image>>,
     indices: HashMap<PathBuf, u32>,
@@ -22,8 +26,8 @@ pub struct Pictures<'a> {
 
 impl<'a> Pictures<'a> {
     /// None yet.
-    pub fn new(folder: &'a Path) -> Self {
-        Pictures { folder, list: vec![], indices: HashMap::new() }
+    pub fn new(folder: &'a Path, files: &'a Files) -> Self {
+        Pictures { folder, files, list: vec![], indices: HashMap::new() }
     }
 
     /// The index of the picture in `file`.
@@ -32,18 +36,11 @@ impl<'a> Pictures<'a> {
         if let Some(&index) = self.indices.get(&path) {
             return Ok(index);
         }
-        let picture = image::load(&path).map_err(|e| Fault::new(e.to_string()))?;
+        let picture = image::load_noting(&path, self.files).map_err(|e| Fault::new(e.to_string()))?;
         let index = self.list.len() as u32;
         self.list.push(Arc::new(picture));
         self.indices.insert(path, index);
         Ok(index)
-    }
-
-    /// The files that were read.
-    pub fn files(&self) -> Vec<PathBuf> {
-        let mut files: Vec<_> = self.indices.keys().cloned().collect();
-        files.sort();
-        files
     }
 
     /// The texture that a key names: repeated, bilinear.

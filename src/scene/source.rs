@@ -5,30 +5,18 @@ use super::fault::{Fault, KeyPath, Step, nearest};
 use super::format::{SceneFile, Table};
 use super::locate::{line_and_column, locate};
 use crate::error::{Error, Result, one_line};
+use crate::file::Files;
 use serde_path_to_error::{Path as SerdePath, Segment};
-use std::io::Read;
 use std::path::Path;
 
 /// Largest scene file in bytes: room for a million spheres with every key written out.
 pub const MAX_FILE_BYTES: u64 = 256 << 20;
 
-/// The bytes of a scene file as text, without a byte order mark.
-pub fn read(path: &Path) -> Result<String> {
-    let fail = |why: String| Error::Input(format!("{}: {why}", path.display()));
-    if path.is_dir() {
-        return Err(fail("is a folder; give a scene file".into()));
-    }
-    // Opening a pipe would wait for somebody to write into it.
-    if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
-        return Err(fail("is not a regular file; give a scene file".into()));
-    }
-    let file = std::fs::File::open(path).map_err(|e| fail(format!("cannot read the scene: {e}")))?;
-    let mut bytes = vec![];
-    let read = file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|e| fail(format!("cannot read the scene: {e}")))?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(fail(format!("the scene is larger than {MAX_FILE_BYTES} bytes, the limit")));
-    }
+/// The bytes of a scene file as text.
+pub fn read(path: &Path, files: &Files) -> Result<String> {
+    let bytes = files.read(path, MAX_FILE_BYTES, "; give a scene file");
+    let bytes =
+        bytes.map_err(|why| Error::Input(format!("{}: cannot read the scene: {why}", path.display())))?;
     String::from_utf8(bytes).map_err(|e| {
         let valid = e.utf8_error().valid_up_to();
         let text = String::from_utf8_lossy(&e.as_bytes()[..valid]);

@@ -10,6 +10,7 @@ use super::{
     DEPTHS, Image, Integrator, LightSampling, MAX_MATERIALS, MAX_PLANES, MAX_SPHERES, Material, Plane,
     SAMPLES, SIDES, Scene, Sphere,
 };
+use crate::file::Files;
 use glam::{DVec3, Vec3};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -28,15 +29,15 @@ const FILM_RADIANCES: RangeInclusive<f64> = 1e-6..=1e12;
 /// Indices of refraction.
 pub const INDICES: RangeInclusive<f64> = 0.01..=100.0;
 
-/// Checks the whole file. `folder` is where it lies.
-pub fn scene(file: SceneFile, folder: &Path) -> Checked<Scene> {
+/// Checks the whole file. `folder` is where it lies; `files` learns of what it names.
+pub fn scene(file: SceneFile, folder: &Path, files: &Files) -> Checked<Scene> {
     let Table(render) = file.render.unwrap_or_default();
     let Table(film) = file.film.unwrap_or_default();
-    let mut pictures = Pictures::new(folder);
+    let mut pictures = Pictures::new(folder, files);
     let (materials, names) = materials(file.materials, &mut pictures).within("materials")?;
     let (background, sky) =
         background(file.background.unwrap_or_default().0, &mut pictures).within("background")?;
-    let mut models = Models::new(folder, materials, pictures);
+    let mut models = Models::new(materials, pictures);
     let (spheres, planes) = objects(file.objects, &names, &mut models).within("objects")?;
     let scene = Scene {
         image: image(file.image.unwrap_or_default().0).within("image")?,
@@ -58,7 +59,7 @@ pub fn scene(file: SceneFile, folder: &Path) -> Checked<Scene> {
         instances: models.instances,
         images: models.images,
         lamps: models.lamps,
-        files: models.files,
+        files: files.paths(),
         warnings: models.warnings,
     };
     if scene.is_general() && scene.integrator == Integrator::Whitted {

@@ -8,11 +8,11 @@ use super::{Options, copy, picture};
 use crate::device::Device;
 use crate::engine::{EngineKind, Policy, Render, Settings};
 use crate::error::Result;
+use crate::file::Files;
 use crate::film::{Aov, Film, Format, MOST_STOPS, Style, Tone};
 use crate::queue::QueueKind;
 use crate::scene::{Integrator, Scene};
 use clap::ValueEnum;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::{Duration, Instant};
@@ -127,7 +127,8 @@ impl Renders {
 
 impl Worker {
     pub fn new(device: Arc<dyn Device>, options: Options, latest: Arc<Latest>) -> Result<Worker> {
-        let scene = Scene::load(&options.scene)?.with_overrides(&options.overrides)?;
+        let files = Files::default();
+        let scene = Scene::load_noting(&options.scene, &files)?.with_overrides(&options.overrides)?;
         let renders = Renders::new(&device, &scene, &options.settings)?;
         let size = (scene.image.width, scene.image.height);
         let pixels = vec![0; 3 * size.0 as usize * size.1 as usize];
@@ -141,7 +142,7 @@ impl Worker {
             old_view: true,
         };
         Ok(Worker {
-            watch: Watch::new(files(&options, &scene)),
+            watch: Watch::new(files),
             rig: Rig::new(&scene),
             loads: 1,
             view: View::Picture,
@@ -328,8 +329,10 @@ impl Worker {
 
     /// The scene file as it is now. The view stays, unless the file has moved the camera.
     fn reload(&mut self) -> Result<()> {
-        let scene = Scene::load(&self.options.scene)?.with_overrides(&self.options.overrides)?;
-        self.watch.follow(files(&self.options, &scene));
+        let files = Files::default();
+        let loaded = Scene::load_noting(&self.options.scene, &files);
+        self.watch = Watch::new(files);
+        let scene = loaded?.with_overrides(&self.options.overrides)?;
         let moved = scene.camera != self.scene.camera;
         self.draw(scene)?;
         self.loads += 1;
@@ -501,11 +504,6 @@ impl Worker {
         let none = self.view == View::Queues && self.options.settings.engine != EngineKind::TileQueue;
         none.then(|| "only the tile-queue engine has queues to show".into())
     }
-}
-
-/// What a scene is read from: its own file, and those that it names.
-fn files<'a>(options: &'a Options, scene: &'a Scene) -> impl Iterator<Item = &'a Path> {
-    std::iter::once(options.scene.as_path()).chain(scene.files.iter().map(PathBuf::as_path))
 }
 
 fn device_time(render: &Render) -> Duration {

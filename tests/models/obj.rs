@@ -2,6 +2,7 @@
 
 use super::{Sheet, assert_area, case, good, refusal};
 use glam::{Vec2, Vec3};
+use rayq::file::Files;
 use rayq::model;
 use std::path::Path;
 
@@ -85,13 +86,14 @@ fn e15_degenerate_triangles_are_counted_and_left_out() {
 
 #[test]
 fn e34_obj_textures_count_from_the_last_row() {
-    let model = good(&case("E34/v.obj"));
+    let files = Files::default();
+    let model = model::load_noting(&case("E34/v.obj"), &files).expect("a good model");
     assert_eq!(model.meshes[0].uvs[0], Vec2::new(0.25, 0.75));
     assert_eq!((model.images[0].width, model.images[0].height), (2, 2));
     let surface = &model.surfaces[0];
     assert_eq!((surface.name.as_str(), surface.base_color, surface.specular), ("m", Vec3::ONE, 0.0));
     assert!(surface.base_texture.is_some() && surface.double_sided && model.warnings.is_empty());
-    assert_eq!(model.files, [case("E34/v.mtl"), case("E34/corners.png")]);
+    assert_eq!(files.paths(), ["corners.png", "v.mtl", "v.obj"].map(|name| case("E34").join(name)));
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod trigonometry;
 use super::finish::Mended;
 use super::{Instance, MAX_COORDINATE, MAX_INSTANCES, Model, Surface, Warnings};
 use crate::error::Result;
+use crate::file::Files;
 use glam::{Affine3A, DAffine3, Vec3};
 use material::Materials;
 use nodes::Placed;
@@ -30,9 +31,9 @@ const KNOWN: &[&str] = &[
     "KHR_texture_transform",
 ];
 
-/// Reads the bytes of the file at `path`.
-pub fn parse(path: &Path, bytes: &[u8]) -> Result<Model> {
-    let source = Source::new(path, bytes)?;
+/// Reads the bytes of the file at `path`; `files` learns of those that it names.
+pub fn parse(path: &Path, bytes: &[u8], files: &Files) -> Result<Model> {
+    let source = Source::new(path, bytes, files)?;
     let mut loader = Loader::new(&source)?;
     for placed in nodes::walk(&source)? {
         loader.place(&placed)?;
@@ -187,7 +188,6 @@ impl<'a> Loader<'a> {
 
     fn finish(mut self) -> Model {
         self.model.images = self.materials.images.into_list();
-        self.model.files = self.source.files();
         self.model.tell(self.source.path, self.warnings, self.mended);
         self.model
     }

@@ -2,6 +2,7 @@
 
 use super::json::{Index, Root};
 use crate::error::{Error, Result, one_line};
+use crate::file::Files;
 use crate::model::file::{fault, read};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -24,16 +25,17 @@ pub struct Source<'a> {
     pub root: Root,
     /// Bytes of each buffer, exactly as long as declared.
     buffers: Vec<Vec<u8>>,
+    files: &'a Files,
 }
 
 impl<'a> Source<'a> {
-    /// Reads the file's bytes and the buffers that it names.
-    pub fn new(path: &'a Path, bytes: &[u8]) -> Result<Self> {
+    /// Reads the file's bytes and the buffers that it names; `files` learns of what is read.
+    pub fn new(path: &'a Path, bytes: &[u8], files: &'a Files) -> Result<Self> {
         let (json, bin) = match bytes.starts_with(b"glTF") {
             true => chunks(bytes).map_err(|why| fault(path, why))?,
             false => (bytes, None),
         };
-        let mut source = Source { path, root: parse(path, json)?, buffers: vec![] };
+        let mut source = Source { path, root: parse(path, json)?, buffers: vec![], files };
         for index in 0..source.root.buffers.len() {
             let bytes = source.buffer(index, bin)?;
             source.buffers.push(bytes);
@@ -86,7 +88,7 @@ impl<'a> Source<'a> {
             return Ok((bytes, "the data URI".into()));
         }
         let file = self.file_of(uri, place)?;
-        let bytes = read(&file);
+        let bytes = read(&file, self.files);
         let bytes = bytes
             .map_err(|why| self.fault(format_args!("{place}: cannot read {}: {why}", file.display())))?;
         Ok((bytes, file.display().to_string()))
@@ -102,15 +104,7 @@ impl<'a> Source<'a> {
         let decoded = folder.join(&*percent_decode_str(uri).decode_utf8_lossy());
         // Some programs write names as they are, percent signs included.
         let raw = folder.join(uri);
-        Ok(if !decoded.exists() && raw.exists() { raw } else { decoded })
-    }
-
-    /// The files beside this one that it names: buffers and pictures.
-    pub fn files(&self) -> Vec<PathBuf> {
-        let buffers = self.root.buffers.iter().map(|buffer| &buffer.uri);
-        let uris = buffers.chain(self.root.images.iter().map(|image| &image.uri)).flatten();
-        // What is no name of a file was refused where it was to be read.
-        uris.filter_map(|uri| self.file_of(uri, "").ok()).collect()
+        Ok(if !self.files.has(&decoded) && self.files.has(&raw) { raw } else { decoded })
     }
 
     /// The bytes of a buffer view, and its stride. `place` says who asks.

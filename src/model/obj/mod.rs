@@ -7,6 +7,7 @@ use super::finish::{Mended, finish};
 use super::polygon::{Cutter, MAX_CORNERS};
 use super::{Instance, MAX_COORDINATE, MAX_TRIANGLES, Mesh, Model, Warnings};
 use crate::error::Result;
+use crate::file::Files;
 use glam::{Affine3A, Vec2, Vec3};
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,10 +24,10 @@ const FREE_FORM: &[&str] = &[
     "end", "con", "ctech", "stech",
 ];
 
-/// Reads the bytes of the file at `path`.
-pub fn parse(path: &Path, bytes: &[u8]) -> Result<Model> {
+/// Reads the bytes of the file at `path`; `files` learns of those that it names.
+pub fn parse(path: &Path, bytes: &[u8], files: &Files) -> Result<Model> {
     let text = String::from_utf8_lossy(bytes);
-    let mut reader = Reader::new(path);
+    let mut reader = Reader::new(path, files);
     statements(path, &text, |statement| reader.take(statement))?;
     reader.finish()
 }
@@ -45,11 +46,12 @@ struct Part {
 
 struct Reader<'a> {
     path: &'a Path,
+    files: &'a Files,
     positions: Vec<Vec3>,
     uvs: Vec<Vec2>,
     normals: Vec<Vec3>,
     parts: [Part; 4],
-    library: mtl::Library,
+    library: mtl::Library<'a>,
     /// The surface of the faces to come.
     surface: Option<u32>,
     /// The surface of faces without a material.
@@ -64,14 +66,15 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(path: &'a Path) -> Self {
+    fn new(path: &'a Path, files: &'a Files) -> Self {
         Reader {
             path,
+            files,
             positions: vec![],
             uvs: vec![],
             normals: vec![],
             parts: Default::default(),
-            library: mtl::Library::default(),
+            library: mtl::Library::new(files),
             surface: None,
             default: None,
             warnings: Warnings::default(),
@@ -142,12 +145,12 @@ impl<'a> Reader<'a> {
         let folder = self.path.parent().unwrap_or(Path::new(""));
         // One name with spaces, or several without: the file system knows.
         let whole = folder.join(statement.rest);
-        let files: Vec<_> = match whole.is_file() {
+        let files: Vec<_> = match self.files.has(&whole) {
             true => vec![whole],
             false => statement.words().map(|word| folder.join(word)).collect(),
         };
         let place = format!("line {}", statement.line);
-        files.into_iter().try_for_each(|file| self.library.read(file, &place, &mut self.warnings))
+        files.iter().try_for_each(|file| self.library.read(file, &place, &mut self.warnings))
     }
 
     fn face(&mut self, statement: &Statement) -> Result<()> {

@@ -9,10 +9,11 @@
 //! - `map_d` cuts out, at one half, where it is the alpha of the same picture as `map_Kd`.
 
 use super::super::file::read;
-use super::super::image::{Images, load};
+use super::super::image::{Images, load_noting};
 use super::super::{Model, Surface, Texture, Warnings, Wrap};
 use super::text::{Statement, statements};
 use crate::error::Result;
+use crate::file::Files;
 use glam::Vec3;
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -36,26 +37,29 @@ pub fn plain() -> Surface {
 }
 
 /// The materials that an OBJ file can name.
-#[derive(Default)]
-pub struct Library {
+pub struct Library<'a> {
     surfaces: Vec<Surface>,
     by_name: HashMap<String, u32>,
     images: Images,
-    files: Vec<PathBuf>,
+    files: &'a Files,
 }
 
-impl Library {
+impl<'a> Library<'a> {
+    /// None yet; `files` learns of what is read.
+    pub fn new(files: &'a Files) -> Self {
+        Library { surfaces: vec![], by_name: HashMap::new(), images: Images::default(), files }
+    }
+
     /// Adds the materials of a file; one that cannot be read is warned of. A name that is there already keeps its first
     /// meaning. `place` says who asks.
-    pub fn read(&mut self, file: PathBuf, place: impl Display, warnings: &mut Warnings) -> Result<()> {
-        match read(&file) {
-            Ok(bytes) => self.define_all(&file, &String::from_utf8_lossy(&bytes), warnings)?,
+    pub fn read(&mut self, file: &Path, place: impl Display, warnings: &mut Warnings) -> Result<()> {
+        match read(file, self.files) {
+            Ok(bytes) => self.define_all(file, &String::from_utf8_lossy(&bytes), warnings)?,
             Err(why) => {
                 let place = format!("{place}: cannot read the materials {}", file.display());
                 warnings.add(place.clone(), || format!("{place}: {why}"));
             }
         }
-        self.files.push(file);
         Ok(())
     }
 
@@ -70,7 +74,7 @@ impl Library {
                 return Ok(());
             }
             match &mut draft {
-                Some(draft) => draft.take(statement, &mut self.images, warnings),
+                Some(draft) => draft.take(statement, &mut self.images, self.files, warnings),
                 None => Err(statement.fault(format_args!("`{}` before the first newmtl", statement.keyword))),
             }
         })?;
@@ -100,15 +104,9 @@ impl Library {
         self.by_name.get(name).copied()
     }
 
-    /// A model of nothing but surfaces and images, in the order of their indices, and the files that they come from.
-    pub fn finish(mut self) -> Model {
-        self.files.extend(self.images.keys());
-        Model {
-            surfaces: self.surfaces,
-            images: self.images.into_list(),
-            files: self.files,
-            ..Model::default()
-        }
+    /// A model of nothing but surfaces and images, in the order of their indices.
+    pub fn finish(self) -> Model {
+        Model { surfaces: self.surfaces, images: self.images.into_list(), ..Model::default() }
     }
 }
 
@@ -137,9 +135,15 @@ impl Draft {
         Draft { name: name.to_owned(), normal_scale: 1.0, ..Draft::default() }
     }
 
-    fn take(&mut self, statement: &Statement, images: &mut Images, warnings: &mut Warnings) -> Result<()> {
+    fn take(
+        &mut self,
+        statement: &Statement,
+        images: &mut Images,
+        files: &Files,
+        warnings: &mut Warnings,
+    ) -> Result<()> {
         let share = || statement.numbers::<1>(f32::MAX).map(|[n]| n);
-        let map = |images: &mut Images| map(statement, images);
+        let map = |images: &mut Images| map(statement, images, files);
         match statement.keyword {
             "Kd" => self.diffuse = Some(color(statement, 1.0)?),
             "Ks" => self.specular = Some(color(statement, 1.0)?),
@@ -211,7 +215,7 @@ fn color(statement: &Statement, most: f32) -> Result<Vec3> {
 }
 
 /// A texture: options, then a file name, which may hold spaces. Also the option `-bm`, or 1.
-fn map(statement: &Statement, images: &mut Images) -> Result<(Texture, f32)> {
+fn map(statement: &Statement, images: &mut Images, files: &Files) -> Result<(Texture, f32)> {
     let (mut rest, mut scale, mut offset, mut wrap, mut bump) =
         (statement.rest, [1.0, 1.0], [0.0, 0.0], Wrap::Repeat, 1.0);
     while let Some((option, after)) = rest.split_once(' ').filter(|(word, _)| word.starts_with('-')) {
@@ -235,18 +239,18 @@ fn map(statement: &Statement, images: &mut Images) -> Result<(Texture, f32)> {
     if rest.is_empty() {
         return Err(statement.fault(format_args!("{}: names no picture", statement.keyword)));
     }
-    let file = picture_file(statement.file, rest);
-    let image = images.index(&file, || load(&file))?;
+    let file = picture_file(statement.file, rest, files);
+    let image = images.index(&file, || load_noting(&file, files))?;
     // The options count from the picture's last row, we from its first: v' = 1 - (s * (1 - v) + o).
     let transform = [[scale[0], 0.0, offset[0]], [0.0, scale[1], 1.0 - scale[1] - offset[1]]];
     Ok((Texture { image, wrap: [wrap; 2], smooth: true, transform }, bump))
 }
 
 /// The file as named beside the MTL file; backslashes of Windows part folders where there is no such file.
-fn picture_file(library: &Path, name: &str) -> PathBuf {
+fn picture_file(library: &Path, name: &str, files: &Files) -> PathBuf {
     let folder = library.parent().unwrap_or(Path::new(""));
     let file = folder.join(name);
-    if file.exists() { file } else { folder.join(name.replace('\\', "/")) }
+    if files.has(&file) { file } else { folder.join(name.replace('\\', "/")) }
 }
 
 fn take_word<'a>(rest: &mut &'a str) -> &'a str {
