@@ -18,6 +18,7 @@ pub mod file;
 pub mod film;
 pub mod graph;
 pub mod layout;
+pub mod memory;
 pub mod model;
 pub mod preview;
 pub mod profile;

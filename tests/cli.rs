@@ -423,6 +423,40 @@ fn a_time_limit_saves_what_is_finished() {
     assert!(bench.path("out.png").exists());
 }
 
+/// Memory that a file's head asks for and this process may not have is refused, not died of.
+#[cfg(target_os = "linux")]
+#[test]
+fn sizes_beyond_the_memory_of_the_process_are_refused() {
+    let bench = Bench::new();
+    let run = |kilobytes: u32, words: &str| {
+        let mut command = Command::new("sh");
+        let limited = format!("ulimit -v {kilobytes}; exec \"$0\" {words}");
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_rayq")]).current_dir(bench.folder.path());
+        let output = command.output().expect("there is a shell");
+        assert_eq!(output.status.code(), Some(2), "{words}: {}", errors(&output));
+        complaint(&output)
+    };
+    let write = |name: &str, bytes: &[u8]| fs::write(bench.path(name), bytes).expect("written");
+    write("g.mtx", b"%%MatrixMarket matrix coordinate pattern general\n800000000 800000000 1\n1 2\n");
+    write("g.gr", b"p sp 800000000 1\na 1 2 1\n");
+    for graph in ["g.mtx", "g.gr", "path:28"] {
+        let text = run(2_000_000, &format!("bfs {graph} --device cpu"));
+        let parts = [graph, "bytes of memory are needed", "take a smaller graph"];
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    }
+    // A gigabyte of texels, 16 bits a channel, in as many bytes as could hold them if they were all alike.
+    let mut png =
+        b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\x2a\xf8\0\0\x2a\xf8\x10\x06\0\0\0\x9e\xbf\x46\xc9".to_vec();
+    png.extend([0, 0, 0x80, 0]);
+    png.extend(b"IDAT");
+    png.resize(1 << 16, 0);
+    write("t.png", &png);
+    write("m.mtl", b"newmtl m\nmap_Kd t.png\n");
+    write("m.obj", b"mtllib m.mtl\n");
+    let text = run(900_000, "info m.obj");
+    assert!(text.contains("t.png") && text.contains("11000 x 11000 texels: "), "{text}");
+}
+
 /// Case E41: a save that fails names path and reason, spoils nothing, and plain overwriting works.
 #[test]
 fn e41_failed_saves() {

@@ -3,6 +3,7 @@
 use super::host::{HostMemory, aligned};
 use super::{Device, DeviceInfo, Kernel, KernelHandle, Mark, MarkHandle, Shape};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::programs::Unit;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -67,7 +68,7 @@ impl CpuDevice {
             arch,
             wave_size: 1,
             compute_units: workers as u32,
-            memory: physical_memory(),
+            memory: memory::physical(),
             clock_mhz: 0,
             driver: String::new(),
             compiler: "C++ compiler of the build".into(),
@@ -97,29 +98,13 @@ fn processor_name() -> String {
     name.map_or_else(|| format!("{} processor", std::env::consts::ARCH), |(_, name)| name.trim().to_owned())
 }
 
-/// A figure of /proc/meminfo in bytes; 0 where it cannot be read.
-fn meminfo(key: &str) -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|l| l.strip_prefix(key)).unwrap_or_default();
-    line.split_whitespace().find_map(|w| w.parse::<u64>().ok()).unwrap_or(0) * 1024
-}
-
-/// Bytes of memory that the host has left; 0 where that cannot be read.
-pub fn free_memory() -> u64 {
-    meminfo("MemAvailable:")
-}
-
-fn physical_memory() -> u64 {
-    meminfo("MemTotal:")
-}
-
 impl Device for CpuDevice {
     fn info(&self) -> &DeviceInfo {
         &self.info
     }
 
     fn allocate(&self, bytes: u64, what: &str) -> Result<u64> {
-        let free = free_memory();
+        let free = memory::free();
         // Linux grants more than there is and kills later: ask first.
         let fits = free == 0 || bytes <= free;
         let address = if fits { self.memory.allocate(bytes, what) } else { None };

@@ -87,6 +87,8 @@ fn decode(bytes: &[u8], stamp: [u64; 2]) -> Option<Graph> {
     if Sha256::digest(bytes)[..] != *digest {
         return None;
     }
+    // Words, and the two arrays that they become.
+    crate::memory::check(2 * body.len() as u64).ok()?;
     let (words, names) = body.split_at(4 * (vertices + 1 + arcs) as usize);
     let words: Vec<_> = words.as_chunks().0.par_iter().map(|word| u32::from_le_bytes(*word)).collect();
     let (offsets, targets) = words.split_at(vertices as usize + 1);

@@ -62,7 +62,7 @@ impl Graph {
     /// The file's or the generator's.
     pub fn load(spec: &str, both_ways: bool, cached: bool) -> Result<Graph> {
         match generate::Generator::parse(spec) {
-            Some(generator) => generator?.generate(),
+            Some(generator) => generator?.generate().map_err(|why| Error::Input(format!("{spec}: {why}"))),
             None if cached => cache::load(Path::new(spec), both_ways),
             None => read::read(Path::new(spec), both_ways),
         }
@@ -150,17 +150,15 @@ impl Graph {
 fn check_size(place: &str, vertices: u64, arcs: u64) -> Result<()> {
     for (what, count, most) in [("vertices", vertices, MOST_VERTICES), ("arcs", arcs, MOST_ARCS)] {
         if count > most {
-            return Err(Error::Input(format!("{place}{count} {what}; a graph has at most {most}")));
+            return Err(Error::Input(format!(
+                "{place}{count} {what}; a graph has at most {most}; take a smaller one"
+            )));
         }
     }
-    // Offsets and counts of vertices; arcs as pairs, in rows, and in rows without duplicates.
-    let (needed, free) = (8 * vertices + 8 * arcs, crate::device::cpu::free_memory());
-    if free > 0 && needed > free {
-        return Err(Error::Input(format!(
-            "{place}{vertices} vertices and {arcs} arcs: need {needed} bytes of memory and {free} are free; take a smaller graph"
-        )));
-    }
-    Ok(())
+    // Three offsets or counts of each vertex at once; arcs in rows, and in rows without duplicates.
+    crate::memory::check(12 * vertices + 8 * arcs).map_err(|why| {
+        Error::Input(format!("{place}{vertices} vertices and {arcs} arcs: {why}; take a smaller graph"))
+    })
 }
 
 #[cfg(test)]

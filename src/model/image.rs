@@ -4,6 +4,7 @@ use super::file::{fault, read};
 use super::{Image, Texels};
 use crate::error::Result;
 use crate::file::Files;
+use crate::memory;
 use image::codecs::{hdr::HdrDecoder, png::PngDecoder};
 use image::{DynamicImage, ImageDecoder, Limits};
 use std::collections::HashMap;
@@ -20,6 +21,11 @@ pub const MAX_TEXELS: u64 = 1 << 27;
 /// No format packs more texels into a byte: deflate makes 1032 bytes of one, and a PNG has 8 pixels a byte at most.
 /// What claims more is broken, and is refused before memory is taken for it.
 const MAX_TEXELS_A_BYTE: u64 = 8 * 1032;
+/// Bytes that a texel takes while a picture is decoded: what comes out of the decoder and what it becomes; words of a
+/// PNG, three coefficients and colours of a JPEG, floats.
+const PNG_BYTES: u64 = 16;
+const JPEG_BYTES: u64 = 16;
+const HDR_BYTES: u64 = 24;
 /// A decoder's own memory, beside the image.
 const MAX_DECODER_BYTES: u64 = 3 << 30;
 
@@ -58,8 +64,9 @@ pub fn decode(name: &Path, bytes: &[u8]) -> Result<Image> {
 
 type Decoded = std::result::Result<(u32, u32, Texels), String>;
 
-/// Refuses sizes beyond the limits, and sizes that so few bytes cannot hold.
-fn check_size(width: u32, height: u32, bytes: &[u8]) -> std::result::Result<(), String> {
+/// Refuses sizes beyond the limits, sizes that so few bytes cannot hold, and those for whose texels, of `each` bytes
+/// while they are decoded, there is no memory.
+fn check_size(width: u32, height: u32, bytes: &[u8], each: u64) -> std::result::Result<(), String> {
     let (texels, held) = (u64::from(width) * u64::from(height), bytes.len() as u64);
     let refuse = |why: String| Err(format!("{width} x {height} texels are {why}"));
     match () {
@@ -70,7 +77,7 @@ fn check_size(width: u32, height: u32, bytes: &[u8]) -> std::result::Result<(), 
         () if texels > MAX_TEXELS_A_BYTE * held => {
             refuse(format!("more than a picture of {held} bytes holds"))
         }
-        () => Ok(()),
+        () => memory::check(texels * each).map_err(|why| format!("{width} x {height} texels: {why}")),
     }
 }
 
@@ -78,9 +85,13 @@ fn decode_png(bytes: &[u8]) -> Decoded {
     let broken = |e: image::ImageError| format!("is broken: {e}");
     let mut limits = Limits::default();
     limits.max_alloc = Some(MAX_DECODER_BYTES);
+    // Of some sizes the decoder only says that they are too much.
+    let Some([b'I', b'H', b'D', b'R', a, b, c, d, e, f, g, h]) = bytes.get(12..24) else {
+        return Err("is broken: it has no head".into());
+    };
+    let [width, height] = [[*a, *b, *c, *d], [*e, *f, *g, *h]].map(u32::from_be_bytes);
+    check_size(width, height, bytes, PNG_BYTES)?;
     let decoder = PngDecoder::with_limits(Cursor::new(bytes), limits).map_err(broken)?;
-    let (width, height) = decoder.dimensions();
-    check_size(width, height, bytes)?;
     let words = decoder.color_type().bytes_per_pixel() > decoder.color_type().channel_count();
     let picture = DynamicImage::from_decoder(decoder).map_err(broken)?;
     let texels = match words {
@@ -103,7 +114,7 @@ fn decode_jpeg(bytes: &[u8]) -> Decoded {
     decoder.decode_headers().map_err(broken)?;
     let info = decoder.info().ok_or("is broken: it has no size")?;
     let (width, height) = (u32::from(info.width), u32::from(info.height));
-    check_size(width, height, bytes)?;
+    check_size(width, height, bytes, JPEG_BYTES)?;
     let channels = decoder.decode().map_err(broken)?;
     let texels: Vec<_> = channels.as_chunks::<3>().0.iter().map(|&[r, g, b]| [r, g, b, 255]).collect();
     if texels.len() as u64 != u64::from(width) * u64::from(height) {
@@ -117,7 +128,7 @@ fn decode_hdr(bytes: &[u8]) -> Decoded {
     // Old files call themselves RGBE instead of RADIANCE, which only the lenient reader accepts.
     let decoder = HdrDecoder::new_nonstrict(Cursor::new(bytes)).map_err(broken)?;
     let (width, height) = decoder.dimensions();
-    check_size(width, height, bytes)?;
+    check_size(width, height, bytes, HDR_BYTES)?;
     let picture = DynamicImage::from_decoder(decoder).map_err(broken)?;
     let texels = picture.into_rgb32f().into_raw().as_chunks().0.to_vec();
     Ok((width, height, Texels::Floats(texels)))

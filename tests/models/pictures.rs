@@ -51,6 +51,12 @@ fn e36_hopeless_pictures_are_refused() {
         let place = format!("{}: ", case(&format!("E36/{name}.png")).display());
         assert!(error.starts_with(&place) && error.contains(wanted), "{error}");
     }
+    // More than the decoder looks at.
+    let mut bytes = std::fs::read(case("E36/big.png")).expect("shipped");
+    bytes[16..24].copy_from_slice(&[0x77, 0x35, 0x94, 0, 0x77, 0x35, 0x94, 0]);
+    let error = model::image::decode(Path::new("b.png"), &with_crc(bytes)).expect_err("a bad picture");
+    let wanted = "2000000000 x 2000000000 texels are too many; allowed: 32768 a side and 134217728 together";
+    assert!(error.to_string().contains(wanted), "{error}");
     // Within the limits, but more than so few bytes can hold.
     let mut bytes = std::fs::read(case("E36/big.png")).expect("shipped");
     bytes[16..24].copy_from_slice(&[0, 0, 32, 0, 0, 0, 32, 0]);

@@ -13,6 +13,8 @@ struct Part<'a> {
     text: &'a [u8],
 }
 
+const NO_ROOM: &str = "there is no memory for more entries; take a smaller graph";
+
 /// What a line is: an entry, nothing, or wrong.
 pub(super) type Line<T> = std::result::Result<Option<T>, String>;
 
@@ -77,6 +79,9 @@ pub(super) fn entries<T: Send + Copy>(
         let mut found = vec![];
         for (place, line) in lines(part.text, 0) {
             match parse(line) {
+                Ok(Some(_)) if found.try_reserve(1).is_err() => {
+                    return Err((part.start + place, NO_ROOM.into()));
+                }
                 Ok(entry) => found.extend(entry),
                 Err(why) => return Err((part.start + place, why)),
             }
@@ -90,7 +95,10 @@ pub(super) fn entries<T: Send + Copy>(
         // What is too much comes first in the file, and is said first.
         let room = declared.map_or(u64::MAX, |d| d - entries.len() as u64);
         match read {
-            Ok(found) if found.len() as u64 <= room => entries.extend(found),
+            Ok(found) if found.len() as u64 <= room => match entries.try_reserve(found.len()) {
+                Ok(()) => entries.extend(found),
+                Err(_) => return error_at(name, text, part.start, NO_ROOM),
+            },
             Ok(_) => return too_many(name, text, part, room, declared, parse),
             Err((place, why)) => {
                 let before = Part { start: part.start, text: &text[part.start..place] };

@@ -15,8 +15,8 @@ mod snap;
 
 use super::Graph;
 use crate::error::{Error, Result};
-use std::fs::File;
-use std::io::{BufReader, Read};
+use crate::{file, memory};
+use std::io::Read;
 use std::path::Path;
 
 /// Bytes of a file at most, unpacked.
@@ -56,7 +56,8 @@ impl Format {
 /// # Errors
 /// [`Error::Input`]: a file that cannot be read, an unknown format, or the line that is wrong.
 pub fn read(path: &Path, both_ways: bool) -> Result<Graph> {
-    let text = load(path).map_err(|why| Error::Input(format!("{}: {why}", path.display())))?;
+    let text = load(path)
+        .map_err(|why| Error::Input(format!("{}: cannot read the graph: {why}", path.display())))?;
     parse(path, &text, both_ways)
 }
 
@@ -79,32 +80,21 @@ pub fn parse(path: &Path, text: &[u8], both_ways: bool) -> Result<Graph> {
 
 /// The file's text, unpacked.
 fn load(path: &Path) -> std::result::Result<Vec<u8>, String> {
-    // Looked at first: opening a pipe would wait for somebody to write into it.
-    let kind = path.metadata().map_err(|e| e.to_string())?;
-    if !kind.is_file() {
-        return Err("is not a regular file; give a graph file or a generator such as rmat:scale=18".into());
-    }
-    let file = File::open(path).map_err(|e| e.to_string())?;
-    let mut text = Vec::with_capacity(kind.len().min(MOST_BYTES) as usize);
-    let mut bytes = BufReader::with_capacity(1 << 20, file).take(MOST_BYTES + 1);
-    bytes.read_to_end(&mut text).map_err(|e| e.to_string())?;
+    let mut text = file::read(path, MOST_BYTES, "; give a graph file or a generator such as rmat:scale=18")?;
     if text.starts_with(&[0x1f, 0x8b]) {
         let packed = std::mem::take(&mut text);
         let mut unpacked = flate2::read::MultiGzDecoder::new(&packed[..]).take(most_unpacked() + 1);
         unpacked.read_to_end(&mut text).map_err(|e| format!("damaged gzip file: {e}"))?;
         if text.len() as u64 > most_unpacked() {
-            return Err(format!("unpacks to more than {} bytes, the memory's limit", most_unpacked()));
+            return Err(format!("it unpacks to more than {} bytes, the memory's limit", most_unpacked()));
         }
-    }
-    if text.len() as u64 > MOST_BYTES {
-        return Err(format!("has more than {MOST_BYTES} bytes, which is the limit"));
     }
     Ok(text)
 }
 
 /// Bytes that a packed file may become: half of the free memory, and no more than a file may have.
 fn most_unpacked() -> u64 {
-    match crate::device::cpu::free_memory() {
+    match memory::free() {
         0 => MOST_BYTES,
         free => MOST_BYTES.min(free / 2),
     }

@@ -9,6 +9,9 @@ use rayon::prelude::*;
 
 pub(super) fn parse(name: &str, text: &[u8], both_ways: bool) -> Result<Graph> {
     let arcs = entries(name, text, 0, None, arc)?;
+    // Both ends' numbers, twice while they are collected; then arcs by rank.
+    crate::memory::check(32 * arcs.len() as u64)
+        .map_err(|why| Error::Input(format!("{name}: {} arcs: {why}; take a smaller graph", arcs.len())))?;
     let mut names: Vec<u64> = arcs.par_iter().flat_map_iter(|&(from, to)| [from, to]).collect();
     names.par_sort_unstable();
     names.dedup();

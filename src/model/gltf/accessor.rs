@@ -4,6 +4,7 @@
 use super::json::{Accessor, Index};
 use super::source::Source;
 use crate::error::Result;
+use crate::memory;
 
 /// Most elements of an accessor that no bytes stand for: it is all zeros but for its sparse part.
 const MAX_ZEROS: u64 = 1 << 24;
@@ -152,7 +153,11 @@ impl Source<'_> {
                     format!("{name}: {} elements without a bufferView; allowed: {MAX_ZEROS}", accessor.count);
                 return Err(self.fault(text));
             }
-            None => vec![zero; accessor.count as usize],
+            None => {
+                let bytes = accessor.count * size_of::<T>() as u64;
+                memory::check(bytes).map_err(|why| self.fault(format_args!("{name}: {why}")))?;
+                vec![zero; accessor.count as usize]
+            }
         };
         let Some(sparse) = &accessor.sparse else { return Ok(elements) };
         let name = format!("{name}.sparse");
