@@ -12,8 +12,9 @@ use rayq::error::Error;
 use rayq::layout::ProbeParams;
 use rayq::programs::PROBE;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 // ---- every device
 
@@ -293,14 +294,21 @@ impl Machine {
         text.lines().map(str::to_owned).collect()
     }
 
+    /// A program that sees this machine.
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env("LD_LIBRARY_PATH", self.path("lib")).current_dir(self.folder.path());
+        command.env("RAYQ_CACHE_DIR", self.path("cache")).env("FAKE_COMPILER_LOG", self.path("log"));
+        for name in ["RAYQ_NVRTC", "RAYQ_HIPRTC", "CUDA_VISIBLE_DEVICES"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
     /// Runs the test `name` of this file anew on this machine; what it printed.
     fn run(&self, name: &str, environment: &[(&str, &str)]) -> String {
-        let mut test = Command::new(std::env::current_exe().unwrap());
-        test.args([name, "--exact", "--nocapture"]).env(CHILD, "1").env("LD_LIBRARY_PATH", self.path("lib"));
-        test.env("RAYQ_CACHE_DIR", self.path("cache")).env("FAKE_COMPILER_LOG", self.path("log"));
-        for name in ["RAYQ_NVRTC", "RAYQ_HIPRTC", "CUDA_VISIBLE_DEVICES"] {
-            test.env_remove(name);
-        }
+        let mut test = self.command(&std::env::current_exe().unwrap());
+        test.args([name, "--exact", "--nocapture"]).env(CHILD, "1");
         let output = test.envs(environment.iter().copied()).output().unwrap();
         assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
         text(&output.stdout)
@@ -389,6 +397,34 @@ fn fake_count(fake: &Fake, name: &str) -> u64 {
     let library = unsafe { libloading::Library::new(fake.library) }.unwrap();
     // SAFETY: its function of this type.
     unsafe { library.get::<unsafe extern "C" fn() -> u64>(name).unwrap()() }
+}
+
+/// A launch that never comes back: every command with a time limit ends, and says what it was at.
+#[test]
+fn a_hung_launch_is_not_waited_for() {
+    let machine = Machine::cuda(&[12]);
+    let scene = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/E41/scene.json");
+    let render = format!("bench render {scene} --sizes 320x200");
+    let commands = [
+        (&*render, &[scene, "320x200, 1 spp, the reference: ", "megakernel"][..]),
+        ("bench bfs path:5 --lanes 512", &["path:5, round 0 of 5: glfq, 512 lanes"]),
+        ("bench queue --queues sfq --lanes 512", &["sfq, balanced", "512 lanes"]),
+        ("bfs path:5 --queue gwfq --lanes 64", &["path:5, gwfq, run 0 of"]),
+    ];
+    let started = commands.map(|(words, parts)| {
+        let mut command = machine.command(Path::new(env!("CARGO_BIN_EXE_rayq")));
+        command.args(words.split(' ')).args(["--device", "cuda:0", "--timeout", "0.5", "--quiet"]);
+        let command = command.env("FAKE_CUDA_HANG", "1").stdout(Stdio::null()).stderr(Stdio::piped());
+        (words, parts, command.spawn().unwrap(), Instant::now())
+    });
+    for (words, parts, child, start) in started {
+        let output = child.wait_with_output().unwrap();
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{words}: {error}");
+        assert!(start.elapsed() < Duration::from_secs(30), "{words}: {:?}", start.elapsed());
+        let common = ["still at ", ", 5 s beyond the time limit of 0.5 s; ", "give a longer --timeout"];
+        assert!(parts.iter().chain(&common).all(|part| error.contains(part)), "{words}: {error}");
+    }
 }
 
 /// The first process loads NVRTC and compiles; the next ones load nothing, until an entry is damaged.

@@ -359,13 +359,14 @@ pub fn measure(
     stop: Stop,
     mut tell: impl FnMut(&str),
 ) -> (Rows, Result<()>) {
-    tell("the reference");
+    tell("the reference: megakernel");
     let reference = match Reference::new(device, scene, stop) {
         Ok(reference) => reference,
         Err(error) => return (Rows::default(), Err(error)),
     };
     let mut race = Race { running: vec![], refused: vec![], reference, stop, tell: &mut tell };
     for settings in contenders {
+        (race.tell)(&format!("getting ready: {}", name(settings)));
         match Contender::new(device, scene, settings) {
             Ok(contender) => race.running.push(contender),
             Err(error) => race.refused.push(Refused { name: name(settings), why: error.to_string() }),

@@ -3,20 +3,22 @@
 use super::bfs::source_of;
 use super::progress::Status;
 use super::report::Origin;
-use super::signals::Signals;
-use super::usual::{Tables, Usual};
+use super::usual::{Tables, TimeLimit, Usual};
+use super::watchdog::Guard;
 use super::work::{Lanes, parse_lanes};
 use crate::bench::bfs::{Row, Subject, TEPS, every_engine, measure};
 use crate::bench::plot::{Plot, Series};
 use crate::bfs::{Form, Settings};
 use crate::device::{Device, DeviceInfo};
 use crate::error::{Error, Result};
+use crate::file;
 use crate::graph::Graph;
 use crate::queue::QueueKind;
 use clap::value_parser;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Arguments of `rayq bench bfs`.
@@ -64,13 +66,15 @@ pub struct Args {
     #[arg(long, value_name = "FILE.csv")]
     compare: Option<PathBuf>,
     #[command(flatten)]
+    limit: TimeLimit,
+    #[command(flatten)]
     usual: Usual,
     #[command(flatten)]
     tables: Tables,
 }
 
 /// The JSON form.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct Report {
     schema_version: u32,
     #[serde(flatten)]
@@ -95,9 +99,11 @@ struct Other {
 /// Measures and reports.
 pub fn run(args: &Args) -> Result<()> {
     let began = Instant::now();
-    let signals = Signals::install()?;
     let files = args.graphs.iter().map(Path::new).chain(args.compare.as_deref());
-    let outputs = args.tables.outputs(&args.usual, files)?;
+    let outputs = Arc::new(args.tables.outputs(&args.usual, files)?);
+    let kept = Arc::clone(&outputs);
+    let save = move |report: Report| kept.write(&report, || table(&report.rows), |f| write_plots(f, &report));
+    let guard = Guard::new(began, args.limit.timeout, super::bench::WAY_OUT, save)?;
     let compared = args.compare.as_deref().map_or(Ok(vec![]), read_compared)?;
     let device = args.usual.open(args.workers.map(usize::from))?;
     let mut report = Report {
@@ -109,12 +115,13 @@ pub fn run(args: &Args) -> Result<()> {
         rows: vec![],
         compared,
     };
-    let stop = || signals.go_on(began, args.usual.timeout, "; the finished rows are kept");
     super::print(&head(&report))?;
     let end = args.graphs.iter().try_for_each(|name| {
-        stop()?;
+        let what = format!("{name}: reading");
         let status = Status::new(args.usual.quiet);
-        status.show(&format!("{name}: reading"));
+        status.show(&what);
+        guard.at(what);
+        guard.go_on()?;
         let graph = Graph::load(name, args.undirected, args.cache)?;
         let source = source_of(&graph, name, &args.source, args.seed)?;
         status.show(&format!("{name}: searching on the host"));
@@ -125,20 +132,22 @@ pub fn run(args: &Args) -> Result<()> {
             let status = Status::new(args.usual.quiet);
             let base = Settings { lanes, block: args.block, form: args.form, ..Settings::default() };
             let contenders = every_engine(&base, &args.queues);
-            let rows = measure(&device, &subject, &contenders, args.runs, stop, |text| status.show(text))?;
+            let tell = |text: &str| {
+                status.show(text);
+                guard.at(format!("{text}, {} lanes", lanes.map_or("all".into(), |n| n.to_string())));
+            };
+            let rows = measure(&device, &subject, &contenders, args.runs, || guard.go_on(), tell)?;
             drop(status);
             super::print(&rows.iter().map(line).collect::<String>())?;
             report.rows.extend(rows);
+            guard.keep(report.clone());
         }
         let others = report.compared.iter().filter(|o| o.graph == *name);
         super::print(&others.map(|o| other_line(o, subject.facts().traversed)).collect::<String>())
     });
-    // Figures of an earlier run are better than none.
-    if end.is_err() && report.rows.is_empty() {
-        return end;
-    }
-    let written = outputs.write(&report, || table(&report.rows), |folder| write_plots(folder, &report));
-    end.and(written)
+    drop(guard);
+    let rows = report.rows.len();
+    outputs.finish(end, rows, &report, || table(&report.rows), |folder| write_plots(folder, &report))
 }
 
 impl Args {
@@ -151,14 +160,15 @@ impl Args {
     }
 }
 
+/// Bytes of a file of times at most.
+const MOST_COMPARED: u64 = 16 << 20;
+
 /// Lines of GRAPH,NAME,MILLISECONDS. A graph's name may have commas; quotes around it are taken off.
 fn read_compared(path: &Path) -> Result<Vec<Other>> {
     let wrong = |why: String| Error::Input(format!("{}: {why}", path.display()));
-    // Opening a pipe would wait for somebody to write into it.
-    if path.metadata().is_ok_and(|found| !found.is_file()) {
-        return Err(wrong("is not a regular file".into()));
-    }
-    let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+    let cannot = |why: String| wrong(format!("cannot read the times: {why}"));
+    let text = file::read(path, MOST_COMPARED, "; give lines of GRAPH,NAME,MILLISECONDS").map_err(cannot)?;
+    let text = String::from_utf8(text).map_err(|e| cannot(e.to_string()))?;
     let mut others = vec![];
     for (i, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
         let mut fields = line.trim().rsplitn(3, ',');

@@ -1,12 +1,9 @@
 //! `rayq bench queue`: queues against each other.
 
-use super::outputs::Outputs;
 use super::progress::Status;
-use super::render::GRACE;
 use super::report::Origin;
-use super::signals::Signals;
-use super::usual::{Tables, Usual};
-use super::watchdog::Watchdog;
+use super::usual::{Tables, TimeLimit, Usual};
+use super::watchdog::Guard;
 use super::work::{Lanes, parse_lanes};
 use crate::bench::limits::{Demand, Limits, Share};
 use crate::bench::plot::{Plot, Series};
@@ -85,6 +82,8 @@ pub struct Args {
     /// A taste: fewer lanes, shorter and fewer runs
     #[arg(long)]
     quick: bool,
+    #[command(flatten)]
+    limit: TimeLimit,
     #[command(flatten)]
     usual: Usual,
     #[command(flatten)]
@@ -275,8 +274,10 @@ fn place(workload: Workload) -> u32 {
 /// Measures and reports.
 pub fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
-    let signals = Signals::install()?;
     let outputs = Arc::new(args.tables.outputs(&args.usual, [])?);
+    let kept = Arc::clone(&outputs);
+    let save = move |report: Report| kept.write(&report, || table(&report.rows), |f| write_plots(f, &report));
+    let guard = Guard::new(start, args.limit.timeout, super::bench::WAY_OUT, save)?;
     let device = args.usual.open(None)?;
     let cases = args.cases(&device)?;
     let limits = args.limits.then(|| super::bench_limits::told(&device, args.usual.quiet)).transpose()?;
@@ -290,16 +291,16 @@ pub fn run(args: &Args) -> Result<()> {
         rows: vec![],
         hung: vec![],
     };
-    let watchdog = args.usual.timeout.map(|limit| watch(start + limit, limit, &outputs));
     super::print(&head(&report))?;
     let mut shown = None;
-    let stop = || signals.go_on(start, args.usual.timeout, "; the finished rows are kept");
     let end = cases.iter().try_for_each(|case| {
-        stop()?;
+        guard.go_on()?;
         let status = Status::new(args.usual.quiet);
-        status.show(&format!("{}, {}, {} lanes", case.queue, case.workload, case.workload.lanes()));
+        let what = format!("{}, {}, {} lanes", case.queue, case.workload, case.workload.lanes());
+        status.show(&what);
+        guard.at(what);
         let device = device_for(&device, case)?;
-        let measured = measure(&device, case, report.plan, stop)?;
+        let measured = measure(&device, case, report.plan, || guard.go_on())?;
         drop(status);
         if shown.replace((place(case.workload), case.block)) != Some((place(case.workload), case.block)) {
             super::print(&title(case))?;
@@ -315,18 +316,12 @@ pub fn run(args: &Args) -> Result<()> {
                 report.hung.push(Hung { case: case.clone(), lanes, why });
             }
         }
-        if let Some(watchdog) = &watchdog {
-            watchdog.keep(report.clone());
-        }
+        guard.keep(report.clone());
         Ok(())
     });
-    drop(watchdog);
-    // Figures of an earlier run are better than none.
-    if end.is_err() && report.rows.is_empty() && report.hung.is_empty() {
-        return end;
-    }
-    let written = save(&outputs, &report);
-    end.and(written)?;
+    drop(guard);
+    let rows = report.rows.len() + report.hung.len();
+    outputs.finish(end, rows, &report, || table(&report.rows), |folder| write_plots(folder, &report))?;
     match report.hung.len() {
         0 => Ok(()),
         n => Err(Error::Device(format!("{n} of {} cases hung; the others are reported", cases.len()))),
@@ -349,30 +344,6 @@ fn device_for(device: &Arc<dyn Device>, case: &Case) -> Result<Arc<dyn Device>> 
 
 /// Threads that the CPU device is given at most.
 const MOST_THREADS: u32 = 4096;
-
-/// Ends the command if the device does not come back soon after the deadline, with the rows that were kept last.
-fn watch(deadline: Instant, limit: Duration, outputs: &Arc<Outputs>) -> Watchdog<Report> {
-    let outputs = Arc::clone(outputs);
-    Watchdog::start(deadline + GRACE, move |report| {
-        let saved = match report.map(|report| save(&outputs, &report)) {
-            None => "no row was finished".into(),
-            Some(Ok(())) => "the finished rows are kept".into(),
-            Some(Err(error)) => format!("saving the finished rows failed, too: {error}"),
-        };
-        let error = Error::Device(format!(
-            "the device does not answer, {} s beyond the time limit of {} s; {saved}",
-            GRACE.as_secs(),
-            limit.as_secs_f64()
-        ));
-        super::complain(&error);
-        // No destructors and no exit handlers: a driver's would wait for the kernel, too.
-        signal_hook::low_level::exit(error.exit_code().into());
-    })
-}
-
-fn save(outputs: &Outputs, report: &Report) -> Result<()> {
-    outputs.write(report, || table(&report.rows), |folder| write_plots(folder, report))
-}
 
 fn head(report: &Report) -> String {
     let plan = report.plan;

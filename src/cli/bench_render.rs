@@ -3,8 +3,8 @@
 use super::bench_table::{self, Group, Report};
 use super::progress::Status;
 use super::report::Origin;
-use super::signals::Signals;
-use super::usual::{Tables, Usual};
+use super::usual::{Tables, TimeLimit, Usual};
+use super::watchdog::Guard;
 use super::work::parse_tile;
 use crate::bench::render::{Choice, Plan, measure};
 use crate::bench::sweep::Sweep;
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::queue::QueueKind;
 use crate::scene::{Overrides, Scene};
 use clap::value_parser;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -82,6 +82,8 @@ pub struct Args {
     /// Also measure the device's limits, and print each speed as a share of the limit that binds it; goes with --effort
     #[arg(long)]
     limits: bool,
+    #[command(flatten)]
+    limit: TimeLimit,
     #[command(flatten)]
     usual: Usual,
     #[command(flatten)]
@@ -169,11 +171,15 @@ impl Args {
 /// Measures and reports. What is finished when a signal or the time limit ends it is kept.
 pub fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
-    let signals = Signals::install()?;
     let device = args.usual.open(args.workers)?;
     let pictures = args.pictures(&*device)?;
-    let models = pictures.iter().flat_map(|p| &p.picture.files);
-    let outputs = args.tables.outputs(&args.usual, args.scenes.iter().chain(models).map(PathBuf::as_path))?;
+    let files = pictures.iter().flat_map(|p| &p.picture.files);
+    let outputs = Arc::new(args.tables.outputs(&args.usual, files.map(PathBuf::as_path))?);
+    let kept = Arc::clone(&outputs);
+    let save = move |report: Report| {
+        kept.write(&report, || bench_table::csv(&report), |folder| bench_table::plots(folder, &report))
+    };
+    let guard = Guard::new(start, args.limit.timeout, super::bench::WAY_OUT, save)?;
     let limits = args.limits.then(|| super::bench_limits::told(&device, args.usual.quiet)).transpose()?;
     let mut report = Report {
         schema_version: 2,
@@ -185,17 +191,11 @@ pub fn run(args: &Args) -> Result<()> {
         groups: vec![],
         worst: vec![],
     };
-    let stop = || signals.go_on(start, args.usual.timeout, "; the finished rows are kept");
-    let measured = pictures.iter().try_for_each(|picture| one(args, &device, picture, &mut report, &stop));
-    // Figures of an earlier run are better than none.
-    if measured.is_err() && report.groups.is_empty() {
-        return measured;
-    }
-    report.worst = bench_table::worst(&report);
+    let measured = pictures.iter().try_for_each(|picture| one(args, &device, picture, &mut report, &guard));
+    drop(guard);
     let told = super::print(&bench_table::worst_text(&report));
-    let written =
-        outputs.write(&report, || bench_table::csv(&report), |folder| bench_table::plots(folder, &report));
-    measured.and(told).and(written).and(refusals(&report))
+    let (csv, plots) = (|| bench_table::csv(&report), |folder: &Path| bench_table::plots(folder, &report));
+    outputs.finish(measured.and(told), report.groups.len(), &report, csv, plots).and(refusals(&report))
 }
 
 /// Measures a picture, prints its table and adds it to the report.
@@ -204,18 +204,26 @@ fn one(
     device: &Arc<dyn Device>,
     picture: &Picture,
     report: &mut Report,
-    stop: &dyn Fn() -> Result<()>,
+    guard: &Guard<Report>,
 ) -> Result<()> {
-    stop()?;
+    let image = picture.picture.image;
+    let place = format!("{}, {}x{}, {} spp", picture.scene, image.width, image.height, image.spp);
+    guard.at(place.clone());
+    guard.go_on()?;
     let status = Status::new(args.usual.quiet);
-    let (result, end) = measure(device, &picture.picture, &picture.contenders, args.plan(), stop, |text| {
+    let tell = |text: &str| {
         status.show(&format!("{}, {text}", picture.scene));
-    });
+        guard.at(format!("{place}, {text}"));
+    };
+    let (result, end) =
+        measure(device, &picture.picture, &picture.contenders, args.plan(), &|| guard.go_on(), tell);
     drop(status);
     let group = Group::new(&picture.scene, picture.value, &picture.picture, result, report);
     if !group.rows.is_empty() || !group.refused.is_empty() {
         super::print(&bench_table::text(&group, report))?;
         report.groups.push(group);
+        report.worst = bench_table::worst(report);
+        guard.keep(report.clone());
     }
     end
 }

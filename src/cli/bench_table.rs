@@ -16,7 +16,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// The JSON form.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub(super) struct Report {
     pub schema_version: u32,
     #[serde(flatten)]
@@ -34,7 +34,7 @@ pub(super) struct Report {
 }
 
 /// A picture and its rows.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub(super) struct Group {
     pub scene: String,
     /// The sweep's value.
@@ -51,7 +51,7 @@ pub(super) struct Group {
 }
 
 /// A row, with what follows from it.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub(super) struct Figures {
     #[serde(flatten)]
     pub row: Row,

@@ -2,8 +2,8 @@
 
 use super::progress::Status;
 use super::report::{Origin, word};
-use super::signals::Signals;
-use super::usual::Usual;
+use super::usual::{TimeLimit, Usual};
+use super::watchdog::Guard;
 use crate::bench::Spread;
 use crate::bench::bfs::TEPS;
 use crate::bfs::check::{arcs_of_reached, prove, serial};
@@ -75,6 +75,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE.mtx")]
     write_graph: Option<PathBuf>,
     #[command(flatten)]
+    limit: TimeLimit,
+    #[command(flatten)]
     usual: Usual,
 }
 
@@ -122,7 +124,8 @@ struct Report {
 /// Searches and reports.
 pub fn run(args: &Args) -> Result<()> {
     let began = Instant::now();
-    let signals = Signals::install()?;
+    let guard = Guard::new(began, args.limit.timeout, WAY_OUT, |()| Ok(()))?;
+    let stop = || guard.go_on();
     let writes = [
         ("--levels", args.levels.as_deref()),
         ("--write-graph", args.write_graph.as_deref()),
@@ -134,6 +137,7 @@ pub fn run(args: &Args) -> Result<()> {
         (prepare(&args.levels)?, prepare(&args.write_graph)?, args.usual.json()?);
     let status = Status::new(args.usual.quiet);
     status.show("reading the graph");
+    guard.at(format!("{}, reading it", args.graph));
     let graph = Graph::load(&args.graph, args.undirected, args.cache)?;
     let read_seconds = began.elapsed().as_secs_f64();
     let source = pick_source(&graph, args)?;
@@ -141,15 +145,16 @@ pub fn run(args: &Args) -> Result<()> {
         out.write(&export::matrix_market(&graph))?;
     }
     let device = args.usual.open(args.workers.map(usize::from))?;
-    let stop = || signals.go_on(began, args.usual.timeout, "");
     let settings = args.settings();
     let on_device = Arc::new(DeviceGraph::new(&device, &graph, args.engine == Engine::Direction)?);
     let mut search = Search::new(&on_device, &settings)?;
     let mut runs = vec![];
     let mut first_levels = vec![];
     for round in 0..=args.runs {
+        let what = format!("{}, {}, run {round} of {}", args.graph, settings.name(), args.runs);
+        status.show(&what);
+        guard.at(what);
         stop()?;
-        status.show(&format!("run {round} of {}", args.runs));
         runs.push(search.run(source, stop)?);
         let levels = search.levels()?;
         if round == 0 {
@@ -173,6 +178,8 @@ pub fn run(args: &Args) -> Result<()> {
     }
 }
 
+/// Of a search that takes too long.
+const WAY_OUT: &str = "give a longer --timeout or a smaller graph";
 const NO_TIME: &str = "no time is worth printing, please report this";
 
 /// Proves the levels.

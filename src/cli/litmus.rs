@@ -3,7 +3,7 @@
 use super::progress::Status;
 use super::report::Origin;
 use super::signals::Signals;
-use super::usual::Usual;
+use super::usual::{TimeLimit, Usual};
 use super::watchdog::Watchdog;
 use crate::bench::litmus::{Counts, Plan, Test, run as race};
 use crate::device::{self, Device, DeviceInfo};
@@ -35,6 +35,8 @@ pub struct Args {
     /// Chooses the placements
     #[arg(long, default_value_t = 1)]
     seed: u32,
+    #[command(flatten)]
+    limit: TimeLimit,
     #[command(flatten)]
     usual: Usual,
 }
@@ -79,7 +81,7 @@ pub fn run(args: &Args) -> Result<()> {
     let kept = Arc::clone(&json);
     let guard = Watchdog::end_process(
         signals,
-        args.usual.timeout.map(|limit| start + limit),
+        args.limit.timeout.map(|limit| start + limit),
         move |report: Report| report.write(&kept),
     );
     let end = args.test.iter().try_for_each(|&test| {

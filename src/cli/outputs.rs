@@ -31,6 +31,26 @@ impl Outputs {
         Ok(Outputs { json: prepare(json)?, csv: prepare(csv)?, plots: plots.map(Path::to_owned) })
     }
 
+    /// Ends a bench of so many rows, which ended as `end` says: as [`Self::write`], unless it failed before its first
+    /// row, for figures of an earlier run are better than none.
+    ///
+    /// # Errors
+    /// That of `end`, or the first that cannot be written.
+    pub fn finish(
+        &self,
+        end: Result<()>,
+        rows: usize,
+        report: &impl Serialize,
+        csv: impl FnOnce() -> String,
+        draw: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<()> {
+        if end.is_err() && rows == 0 {
+            return end;
+        }
+        let written = self.write(report, csv, draw);
+        end.and(written)
+    }
+
     /// Writes what was asked for: the report as JSON, the text of `csv`, and what `draw` draws into the folder.
     ///
     /// # Errors

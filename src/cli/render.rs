@@ -4,7 +4,7 @@ use super::picture::PictureFile;
 use super::progress::Meter;
 use super::report::{Picture, Report, word};
 use super::signals::Signals;
-use super::watchdog::Watchdog;
+use super::watchdog::{GRACE, Watchdog};
 use super::{picture, work};
 use crate::engine::{Progress, Render};
 use crate::error::{Error, Result};
@@ -14,8 +14,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a slice may outlast the deadline before the device counts as hung.
-pub(super) const GRACE: Duration = Duration::from_secs(5);
 /// Time between two films that are kept for the case that the device hangs; only with a time limit.
 const KEEP_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -33,7 +31,8 @@ pub struct Args {
     /// No progress and no report: errors only
     #[arg(long)]
     quiet: bool,
-    /// End after this time with what is finished, exit code 3
+    /// End after this time with what is finished, exit code 3. A launch on the device cannot be broken off: it has 5 s
+    /// more to come back, then it is left to the driver
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     timeout: Option<Duration>,
 }

@@ -7,7 +7,6 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 /// The signals that this process has been sent.
 #[derive(Clone, Debug)]
@@ -27,18 +26,6 @@ impl Signals {
                 .map_err(|e| Error::Device(format!("cannot watch for signal {signal}: {e}")))?;
         }
         Ok(Signals { first })
-    }
-
-    /// An error once a signal has come, or `limit` is over since `start`. `kept` follows in its text: what becomes of
-    /// what is finished.
-    pub fn go_on(&self, start: Instant, limit: Option<Duration>, kept: &str) -> Result<()> {
-        match (self.received(), limit) {
-            (Some(signal), _) => Err(Error::Interrupted(signal)),
-            (None, Some(limit)) if start.elapsed() >= limit => {
-                Err(Error::Device(format!("not finished within {} s{kept}", limit.as_secs_f64())))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// The signal that asks this process to end, if there is one.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where to run, how long at most, and where the figures go.
+/// Where to run, and where the figures go.
 #[derive(Debug, clap::Args)]
 pub struct Usual {
     /// Where to run: auto, cpu, cuda, cuda:N, hip or hip:N
@@ -17,9 +17,6 @@ pub struct Usual {
     /// Write everything as JSON, too
     #[arg(long, value_name = "FILE.json")]
     json: Option<PathBuf>,
-    /// End after this time with what is finished, exit code 3
-    #[arg(long, value_name = "SECONDS", value_parser = super::render::parse_seconds)]
-    pub timeout: Option<Duration>,
     /// No progress
     #[arg(long)]
     pub quiet: bool,
@@ -36,10 +33,29 @@ impl Usual {
         self.json.as_deref()
     }
 
+    /// All that a command was asked for, which shall replace none of the files in `reads`.
+    pub fn outputs<'a>(
+        &'a self,
+        csv: Option<&'a Path>,
+        plots: Option<&Path>,
+        reads: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<Outputs> {
+        Outputs::prepare(self.json.as_deref(), csv, plots, reads)
+    }
+
     /// The JSON file, once it is certain that it can be written.
     pub fn json(&self) -> Result<Option<Output>> {
         self.json.as_deref().map(Output::prepare).transpose()
     }
+}
+
+/// How long at most.
+#[derive(Debug, clap::Args)]
+pub struct TimeLimit {
+    /// End after this time with what is finished, exit code 3. A launch on the device cannot be broken off: it has 5 s
+    /// more to come back, then it is left to the driver
+    #[arg(long, value_name = "SECONDS", value_parser = super::render::parse_seconds)]
+    pub timeout: Option<Duration>,
 }
 
 /// Where a bench's rows go besides.
@@ -60,6 +76,6 @@ impl Tables {
         usual: &'a Usual,
         reads: impl IntoIterator<Item = &'a Path>,
     ) -> Result<Outputs> {
-        Outputs::prepare(usual.json.as_deref(), self.csv.as_deref(), self.plots.as_deref(), reads)
+        usual.outputs(self.csv.as_deref(), self.plots.as_deref(), reads)
     }
 }

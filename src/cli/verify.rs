@@ -3,7 +3,7 @@
 use super::progress::Status;
 use super::report::Origin;
 use super::signals::Signals;
-use super::usual::Usual;
+use super::usual::{TimeLimit, Usual};
 use super::watchdog::Watchdog;
 use crate::bench::queue::Workload;
 use crate::bench::verify::{Clock, Plan, Recording, Stamp, record};
@@ -64,6 +64,8 @@ pub struct Args {
     /// Where the smallest wrong part of a history goes, as JSON lines
     #[arg(long, value_name = "FILE.jsonl", default_value = "rayq-violation.jsonl")]
     window: PathBuf,
+    #[command(flatten)]
+    limit: TimeLimit,
     #[command(flatten)]
     usual: Usual,
 }
@@ -181,7 +183,7 @@ pub fn run(args: &Args) -> Result<()> {
     let kept = Arc::clone(&json);
     let guard = Watchdog::end_process(
         signals,
-        args.usual.timeout.map(|limit| start + limit),
+        args.limit.timeout.map(|limit| start + limit),
         move |report: Report| report.write(&kept),
     );
     guard.keep(report.clone());

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 /// Time between two looks for a reason to act.
 const LOOK: Duration = Duration::from_millis(20);
+/// How long a launch may outlast the time limit before the device counts as hung.
+pub const GRACE: Duration = Duration::from_secs(5);
 
 /// Acts at a given time unless it is dropped before, with the last thing that it was given to keep.
 pub struct Watchdog<T> {
@@ -59,9 +61,10 @@ impl<T: Send + 'static> Watchdog<T> {
     ) -> Watchdog<T> {
         let due = move || match signals.received() {
             Some(signal) => Some(Error::Interrupted(signal)),
-            None if deadline.is_some_and(|time| Instant::now() >= time) => {
-                Some(Error::Device("not finished within the time limit; what was finished is kept".into()))
-            }
+            None if deadline.is_some_and(|time| Instant::now() >= time) => Some(Error::Device(
+                "not finished within the time limit; what was finished is kept; give a longer --timeout"
+                    .into(),
+            )),
             None => None,
         };
         Watchdog::when(due, |error, kept| {
@@ -78,6 +81,73 @@ impl<T: Send + 'static> Watchdog<T> {
     pub fn keep(&self, thing: T) {
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(thing);
     }
+}
+
+/// Ends a command that measures at a signal or at its time limit: between launches, by an error, and in the middle of
+/// one that outlasts the limit by [`GRACE`], with the process. Says what it was at.
+pub struct Guard<T> {
+    signals: Signals,
+    start: Instant,
+    limit: Option<Duration>,
+    way_out: &'static str,
+    at: Arc<Mutex<String>>,
+    dog: Option<Watchdog<T>>,
+}
+
+impl<T: Send + 'static> Guard<T> {
+    /// From now on, for a command that began at `start`. `save` writes what was kept last where the process is ended;
+    /// `way_out` closes the messages about the limit.
+    pub fn new(
+        start: Instant,
+        limit: Option<Duration>,
+        way_out: &'static str,
+        save: impl FnOnce(T) -> Result<()> + Send + 'static,
+    ) -> Result<Guard<T>> {
+        let signals = Signals::install()?;
+        let at = Arc::new(Mutex::new(String::from("the start")));
+        let place = Arc::clone(&at);
+        let end = move |limit: Duration, kept: Option<T>| {
+            let failed = kept.map(save).and_then(Result::err);
+            failed.iter().for_each(super::complain);
+            let (grace, limit, at) = (GRACE.as_secs(), limit.as_secs_f64(), words(&place));
+            let error = Error::Device(format!(
+                "still at {at}, {grace} s beyond the time limit of {limit} s; {way_out}"
+            ));
+            super::complain(&error);
+            // No destructors and no exit handlers: a driver's would wait for the kernel, too.
+            signal_hook::low_level::exit(error.exit_code().into());
+        };
+        let dog = limit.map(|limit| Watchdog::start(start + limit + GRACE, move |kept| end(limit, kept)));
+        Ok(Guard { signals, start, limit, way_out, at, dog })
+    }
+
+    /// What comes next, for messages.
+    pub fn at(&self, what: String) {
+        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = what;
+    }
+
+    /// Keeps this in place of what was kept before.
+    pub fn keep(&self, thing: T) {
+        if let Some(dog) = &self.dog {
+            dog.keep(thing);
+        }
+    }
+
+    /// An error once a signal has come or the time is over.
+    pub fn go_on(&self) -> Result<()> {
+        match (self.signals.received(), self.limit) {
+            (Some(signal), _) => Err(Error::Interrupted(signal)),
+            (None, Some(limit)) if self.start.elapsed() >= limit => {
+                let (limit, at, way_out) = (limit.as_secs_f64(), words(&self.at), self.way_out);
+                Err(Error::Device(format!("not finished within {limit} s, at {at}; {way_out}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn words(at: &Mutex<String>) -> String {
+    at.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 #[cfg(test)]

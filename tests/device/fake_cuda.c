@@ -1,8 +1,10 @@
 // A CUDA driver without a GPU: device memory is host memory, of which there is 1 GiB, and the only kernel is
 // probe_cas. It is strict where the real one is: a call on a thread without a current context fails, and what
-// was not taken, made or loaded cannot be given back, used or unloaded.
+// was not taken, made or loaded cannot be given back, used or unloaded. With FAKE_CUDA_HANG there is every kernel, and
+// none comes back.
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef unsigned long long u64;
 enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NOT_INITIALISED = 3, BAD_CONTEXT = 201, NOT_FOUND = 500 };
@@ -74,7 +76,7 @@ int cuModuleUnload(void *m) { NEED_CONTEXT; return m == &module ? OK : INVALID; 
 int cuModuleGetFunction(void **out, void *m, const char *name) {
     NEED_CONTEXT;
     *out = &function;
-    return m == &module && !strcmp(name, "probe_cas") ? OK : NOT_FOUND;
+    return m == &module && (getenv("FAKE_CUDA_HANG") || !strcmp(name, "probe_cas")) ? OK : NOT_FOUND;
 }
 static int shared_allowed = 48 << 10;
 int cuFuncGetAttribute(int *value, int attribute, void *f) { *value = shared_allowed; return attribute == 8 && f == &function ? OK : INVALID; }
@@ -95,6 +97,7 @@ int cuLaunchKernel(void *f, unsigned bx, unsigned by, unsigned bz, unsigned tx, 
     NEED_CONTEXT;
     if (f != &function || s != &stream || extra || by != 1 || bz != 1 || ty != 1 || tz != 1) return INVALID;
     if (!bx || !tx || tx > 1024 || (int)shared > shared_allowed) return INVALID;
+    while (getenv("FAKE_CUDA_HANG")) pause();
     const struct probe_params *p = params[0];
     for (u64 i = 0; i < p->count; ++i)
         if (p->slots[i] == i) p->slots[i] = i + 7;
