@@ -271,6 +271,11 @@ fn nothing_that_is_read_or_written_is_replaced() {
         ("g.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n".to_owned()),
         ("others.csv", "g.mtx,other,1.5\n".to_owned()),
         ("scene.json", fs::read_to_string(SCENE).expect("read")),
+        (
+            "sky.toml",
+            "background.hdr = 'sky.hdr'\ncamera = { from = [0, 0, 1], at = [0, 0, 0] }\n".to_owned(),
+        ),
+        ("sky.hdr", "#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 1 +X 1\nabcd".to_owned()),
     ];
     for (name, text) in &files {
         fs::write(bench.path(name), text).expect("written");
@@ -285,7 +290,9 @@ fn nothing_that_is_read_or_written_is_replaced() {
         "bench render scene.json --json scene.json",
         "bench render scene.json --width 4 --height 4 --json new --csv new",
         "profile bfs g.mtx --json g.mtx",
+        "bench render sky.toml --width 4 --height 4 --json sky.hdr",
         "profile render scene.json --json scene.json",
+        "profile render sky.toml --json sky.hdr",
     ] {
         let words: Vec<_> = words.split(' ').chain(["--device", "cpu"]).collect();
         let output = bench.command(&words).output().expect("rayq starts");

@@ -2,13 +2,12 @@
 
 use super::progress::Status;
 use super::report::Origin;
+use super::usual::Usual;
 use crate::bench::limits::{Limits, measure};
 use crate::device::{Device, DeviceInfo};
 use crate::error::Result;
-use crate::film::Output;
 use serde::Serialize;
 use std::fmt::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Arguments of `rayq bench limits`.
@@ -16,18 +15,11 @@ use std::sync::Arc;
 /// Each figure is the median of five launches after one that does not count; what a launch leaves is checked.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where to run: auto, cpu, cuda, cuda:N, hip or hip:N
-    #[arg(long, default_value = "auto")]
-    device: String,
     /// Threads of the CPU device
     #[arg(long)]
     workers: Option<usize>,
-    /// Write everything as JSON, too
-    #[arg(long, value_name = "FILE.json")]
-    json: Option<PathBuf>,
-    /// No progress
-    #[arg(long)]
-    quiet: bool,
+    #[command(flatten)]
+    usual: Usual,
 }
 
 /// The JSON form.
@@ -43,9 +35,9 @@ struct Report<'a> {
 
 /// Measures and reports.
 pub fn run(args: &Args) -> Result<()> {
-    let json = args.json.as_deref().map(Output::prepare).transpose()?;
-    let device = super::open_device(&args.device, args.workers, args.quiet)?;
-    let limits = told(&device, args.quiet)?;
+    let json = args.usual.json()?;
+    let device = args.usual.open(args.workers)?;
+    let limits = told(&device, args.usual.quiet)?;
     let Some(json) = json else { return Ok(()) };
     let report = Report { schema_version: 1, origin: Origin::here(), device: device.info(), limits };
     json.write(super::outputs::json(&report).as_bytes())

@@ -2,6 +2,7 @@
 
 use super::progress::Status;
 use super::report::Origin;
+use super::usual::Usual;
 use super::work::parse_tile;
 use crate::bench::bfs;
 use crate::bench::plot::{Plot, Series};
@@ -14,6 +15,7 @@ use crate::film::Output;
 use crate::profile::work::{BfsWork, QueueWork, RenderWork};
 use crate::profile::{Costs, Measured, Row, Wish, Work, child, measure};
 use crate::queue::QueueKind;
+use crate::scene::Scene;
 use clap::value_parser;
 use serde::Serialize;
 use std::fmt::Write;
@@ -35,9 +37,6 @@ pub enum Command {
 /// Where to run and where the figures go.
 #[derive(Debug, clap::Args)]
 struct Common {
-    /// Where to run: auto, cpu, cuda, cuda:N, hip or hip:N
-    #[arg(long, default_value = "auto")]
-    device: String,
     /// The vendor's profiler, ncu or rocprofv3; by default the one that is installed, and the device's clock where there
     /// is none or it fails
     #[arg(long, value_name = "PROGRAM")]
@@ -45,15 +44,11 @@ struct Common {
     /// Take the device's clock even where there is a profiler
     #[arg(long, conflicts_with = "profiler")]
     no_profiler: bool,
-    /// Write everything as JSON, too
-    #[arg(long, value_name = "FILE.json")]
-    json: Option<PathBuf>,
     /// Write plots of the costs over lanes here, as SVG and PNG
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
-    /// No progress
-    #[arg(long)]
-    quiet: bool,
+    #[command(flatten)]
+    usual: Usual,
 }
 
 /// Arguments of `rayq profile queue`.
@@ -156,9 +151,9 @@ struct Report<'a> {
 /// Measures and reports.
 pub fn run(command: &Command) -> Result<()> {
     match command {
-        Command::Queue(args) => args.common.run(None, |device| args.works(device)),
-        Command::Render(args) => args.common.run(Some(&args.scene), |_| Ok(args.works())),
-        Command::Bfs(args) => args.common.run(Some(Path::new(&args.graph)), |_| Ok(args.works())),
+        Command::Queue(args) => args.common.run(&[], |device| args.works(device)),
+        Command::Render(args) => args.common.run(&Scene::load(&args.scene)?.files, |_| Ok(args.works())),
+        Command::Bfs(args) => args.common.run(&[PathBuf::from(&args.graph)], |_| Ok(args.works())),
     }
 }
 
@@ -232,30 +227,23 @@ impl BfsArgs {
 }
 
 impl Common {
-    /// `read`: a file that the works read.
+    /// `reads`: files that the works read.
     fn run(
         &self,
-        read: Option<&Path>,
+        reads: &[PathBuf],
         works: impl FnOnce(&Arc<dyn Device>) -> Result<Vec<Work>>,
     ) -> Result<()> {
-        super::outputs::spare([("--json", self.json.as_deref())], read)?;
-        let json = self.json.as_deref().map(Output::prepare).transpose()?;
-        let device = super::open_device(&self.device, None, self.quiet)?;
+        let reads = reads.iter().map(PathBuf::as_path);
+        let outputs = self.usual.outputs(None, self.plots.as_deref(), reads)?;
+        let device = self.usual.open(None)?;
         let works = works(&device)?;
-        let status = Status::new(self.quiet);
+        let status = Status::new(self.usual.quiet);
         let measured = measure(&device, &self.wish(), &works, |text| status.show(text))?;
         drop(status);
         super::print(&table(&measured, device.info()))?;
-        if let Some(folder) = &self.plots {
-            std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, e))?;
-            write_plots(folder, &measured, device.info())?;
-        }
         let report =
             Report { schema_version: 1, origin: Origin::here(), device: device.info(), measured: &measured };
-        match json {
-            Some(json) => json.write(super::outputs::json(&report).as_bytes()),
-            None => Ok(()),
-        }
+        outputs.write(&report, String::new, |folder| write_plots(folder, &measured, device.info()))
     }
 
     fn wish(&self) -> Wish {
