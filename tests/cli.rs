@@ -319,6 +319,57 @@ fn a_bench_without_a_row_leaves_earlier_figures() {
     }
 }
 
+/// What is refused names the option, the limit and the way out.
+#[test]
+fn refusals_name_the_way_out() {
+    let bench = Bench::new();
+    fs::write(bench.path("file"), "").expect("written");
+    fs::copy(SCENE, bench.path("scene.json")).expect("copied");
+    for (words, exit, parts) in [
+        ("bfs grid:0x5", 2, &["grid:0x5: give WIDTHxHEIGHT, each 1 or more and 1073741824 at most"][..]),
+        ("bfs rmat:30,degree=65536", 2, &["rmat:30,degree=65536: ", "at most 4294967294; take a smaller"]),
+        (
+            "bfs path:5 --queue-capacity 3000000000",
+            2,
+            &["--queue-capacity 3000000000: the queue glfq holds at most 1073741824 values; choose fewer"],
+        ),
+        (
+            "verify --queue gwfq --capacity 134217729",
+            2,
+            &["--capacity 134217729", "at most 134217728 values"],
+        ),
+        ("bench bfs path:5 --plots file", 4, &["file: is not a folder; --plots takes one"]),
+        ("bench render scene.json --plots file", 4, &["file: is not a folder; --plots takes one"]),
+        ("profile bfs path:5 --plots file", 4, &["file: is not a folder; --plots takes one"]),
+        ("bench paper --output file", 4, &["file: is not a folder; --output takes one"]),
+        (
+            "bench bfs path:5 --timeout 0.000001",
+            3,
+            &[
+                "not finished within 0.000001 s, at path:5: reading; what was finished is kept; give a longer --timeout",
+            ],
+        ),
+        (
+            "bfs path:5 --timeout 0.000001",
+            3,
+            &["at path:5, glfq, run 0 of 5; give a longer --timeout or a smaller"],
+        ),
+    ] {
+        let output =
+            bench.command(&[&words.split(' ').collect::<Vec<_>>()[..], &["--device", "cpu"]].concat());
+        let output = { output }.output().expect("rayq starts");
+        assert_eq!(code(&output), exit, "{words}");
+        let text = complaint(&output);
+        assert!(parts.iter().all(|part| text.contains(part)), "{words}: {text}");
+    }
+    for size in ["2000000000x2000000000", "65536x65536", "0", "8x"] {
+        let output =
+            bench.command(&["bench", "render", "scene.json", "--sizes", size]).output().expect("rayq starts");
+        let text = errors(&output);
+        assert!(code(&output) == 2 && text.contains("--sizes") && text.contains("1 to 65536"), "{text}");
+    }
+}
+
 #[test]
 fn a_pipe_is_no_graph() {
     let bench = Bench::new();
@@ -341,6 +392,23 @@ fn a_pipe_is_no_scene() {
     let output = bench.command(&["render", "scene.toml", "--device", "cpu"]).output().expect("rayq starts");
     assert_eq!(code(&output), 2);
     assert!(complaint(&output).contains("not a regular file"));
+    let text =
+        "camera = { from = [0, 0, 1], at = [0, 0, 0] }\nobjects = [{ type = 'mesh', file = 'pipe.obj' }]\n";
+    fs::write(bench.path("mesh.toml"), text).expect("written");
+    fs::rename(&pipe, bench.path("pipe.obj")).expect("one folder");
+    let output = bench.command(&["info", "mesh.toml"]).output().expect("rayq starts");
+    assert_eq!(code(&output), 2);
+    assert!(complaint(&output).contains("pipe.obj: cannot read the model: it is not a regular file"));
+}
+
+#[test]
+fn info_says_what_it_reads() {
+    let bench = Bench::new();
+    fs::write(bench.path("a.png"), "").expect("written");
+    let output = bench.command(&["info", "a.png"]).output().expect("rayq starts");
+    assert_eq!(code(&output), 2);
+    let text = complaint(&output);
+    assert!([".toml", ".json", ".obj", ".gltf", ".glb"].iter().all(|part| text.contains(part)), "{text}");
 }
 
 #[test]

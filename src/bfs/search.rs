@@ -364,6 +364,7 @@ impl Search {
 impl Queues {
     fn new(graph: &DeviceGraph, settings: &Settings, initialise: Kernel, shape: Shape) -> Result<Queues> {
         let rows = u64::from(graph.rows);
+        settings.capacity.map_or(Ok(()), |c| settings.queue.check_capacity("--queue-capacity", c))?;
         // Values of a ring are below its capacity, and a level may hold every row.
         if let Some(capacity) = settings.capacity.filter(|&c| c < rows) {
             return Err(Error::Input(format!(

@@ -42,6 +42,7 @@ pub fn run(args: &Args) -> Result<()> {
         (None, true) => Wish::Clock,
         (None, false) => Wish::Auto,
     };
+    super::outputs::make_folder("--output", &args.output)?;
     let study = Study::new(&device, &args.output, Plan::of(&*device, args.quick), wish)?;
     let tell = |text: &str| {
         if !args.quiet {

@@ -197,9 +197,7 @@ impl Args {
 
     /// Every case, sizes that the device decides on included. What cannot be is refused before anything runs.
     fn cases(&self, device: &Arc<dyn Device>) -> Result<Vec<Case>> {
-        if self.capacity == 0 {
-            return Err(Error::Input("--capacity 0: a queue holds at least 1 value".into()));
-        }
+        self.queues.iter().try_for_each(|queue| queue.check_capacity("--capacity", self.capacity))?;
         if self.items.is_some() && (self.workload == Choice::Split || self.consumers.is_some()) {
             return Err(Error::Input("--items: goes with the balanced workload only".into()));
         }

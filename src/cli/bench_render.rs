@@ -12,7 +12,7 @@ use crate::device::Device;
 use crate::engine::{Compact, EngineKind, Policy, Settings};
 use crate::error::{Error, Result};
 use crate::queue::QueueKind;
-use crate::scene::{Overrides, Scene};
+use crate::scene::{MAX_PIXELS, Overrides, SIDES, Scene};
 use clap::value_parser;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(default_values = ["scenes/complex.toml", "scenes/cornell.toml"])]
     scenes: Vec<PathBuf>,
     /// Sizes of the picture in pixels
-    #[arg(long, value_name = "WxH", value_delimiter = ',', value_parser = parse_tile, conflicts_with_all = ["width", "height"])]
+    #[arg(long, value_name = "WxH", value_delimiter = ',', value_parser = parse_size, conflicts_with_all = ["width", "height"])]
     sizes: Vec<(u32, u32)>,
     /// Width in pixels, for a single size
     #[arg(long, default_value_t = 3840, value_parser = value_parser!(u32).range(1..))]
@@ -226,6 +226,19 @@ fn one(
         guard.keep(report.clone());
     }
     end
+}
+
+/// A picture's size, or one number for both sides.
+fn parse_size(text: &str) -> std::result::Result<(u32, u32), String> {
+    let side = |s: &str| s.parse().ok().filter(|n| SIDES.contains(n));
+    let (width, height) = text.split_once('x').unwrap_or((text, text));
+    let size = side(width).zip(side(height));
+    size.filter(|&(w, h)| u64::from(w) * u64::from(h) <= MAX_PIXELS).ok_or_else(|| {
+        let most = SIDES.end();
+        format!(
+            "give WxH, each side 1 to {most} pixels and {MAX_PIXELS} pixels in all at most, such as 1920x1080"
+        )
+    })
 }
 
 /// A contender without figures is no success.

@@ -25,9 +25,13 @@ pub fn run(args: &Args) -> Result<()> {
             let info = ModelInfo::of(&model::load(&args.file)?);
             if args.json { to_json(&info)? } else { info.describe(&args.file) }
         }
-        _ => {
+        Some("toml" | "json") => {
             let info = SceneInfo::of(&Scene::load(&args.file)?);
             if args.json { to_json(&info)? } else { info.describe(&args.file) }
+        }
+        _ => {
+            let why = "give a scene (.toml, .json) or a model (.obj, .gltf, .glb)";
+            return Err(Error::Input(format!("{}: {why}", args.file.display())));
         }
     };
     super::print(&text)

@@ -25,7 +25,7 @@ impl Outputs {
     ) -> Result<Outputs> {
         spare([("--json", json), ("--csv", csv)], reads)?;
         if let Some(folder) = plots {
-            std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, e))?;
+            make_folder("--plots", folder)?;
         }
         let prepare = |path: Option<&Path>| path.map(Output::prepare).transpose();
         Ok(Outputs { json: prepare(json)?, csv: prepare(csv)?, plots: plots.map(Path::to_owned) })
@@ -93,6 +93,18 @@ pub fn spare<'a>(
         taken.push((place, format!("what {option} writes")));
     }
     Ok(())
+}
+
+/// Makes the folder that an option names, unless it is there.
+///
+/// # Errors
+/// [`Error::Output`] with the path and the reason.
+pub fn make_folder(option: &str, folder: &Path) -> Result<()> {
+    if folder.exists() && !folder.is_dir() {
+        let why = format!("is not a folder; {option} takes one, and makes it if it is missing");
+        return Err(Error::output(folder, why));
+    }
+    std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, e))
 }
 
 /// One name for each file, whether it is there or not.

@@ -169,6 +169,7 @@ pub fn run_workload(args: &WorkloadArgs) -> Result<()> {
 
 impl QueueArgs {
     fn works(&self, device: &Arc<dyn Device>) -> Result<Vec<Work>> {
+        self.queues.iter().try_for_each(|queue| queue.check_capacity("--capacity", self.capacity))?;
         let lanes = match (&self.lanes[..], device.is_wide()) {
             ([], true) => vec![1 << 12, 1 << 15],
             ([], false) => vec![4],

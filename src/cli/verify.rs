@@ -217,9 +217,6 @@ impl Report {
 
 impl Args {
     fn plans(&self, device: &Arc<dyn Device>) -> Result<Vec<Plan>> {
-        if self.capacity == 0 {
-            return Err(Error::Input("--capacity 0: a queue holds at least 1 value".into()));
-        }
         let units = device.info().compute_units;
         let usual = vec![if device.is_wide() { 4096 } else { units.max(4) }];
         let mut plans = vec![];
@@ -229,6 +226,7 @@ impl Args {
                     "queue faa-ceiling: carries no values: there is nothing to judge".into(),
                 ));
             }
+            queue.check_capacity("--capacity", self.capacity)?;
             for &lanes in if self.lanes.is_empty() { &usual } else { &self.lanes } {
                 for &split in &self.split {
                     let workload = split.workload(lanes)?;

@@ -198,10 +198,13 @@ impl Options<'_> {
         let sides = self.text.split_once('x').and_then(|(w, h)| Some((side(w)?, side(h)?)));
         match sides {
             Some((width, height)) if width * height <= MOST_VERTICES => Ok(Generator::Grid { width, height }),
-            Some((width, height)) => {
-                self.wrong(format!("{} vertices; a graph has at most {MOST_VERTICES}", width * height))
-            }
-            None => self.wrong("give WIDTHxHEIGHT, such as grid:1000x1000"),
+            Some((width, height)) => self.wrong(format_args!(
+                "{} vertices; a graph has at most {MOST_VERTICES}; take a smaller one",
+                width * height
+            )),
+            None => self.wrong(format_args!(
+                "give WIDTHxHEIGHT, each 1 or more and {MOST_VERTICES} at most, such as grid:1000x1000"
+            )),
         }
     }
 
@@ -221,7 +224,7 @@ impl Options<'_> {
                 return self.wrong(format!("no option {key}; there are {}", known.join(", ")));
             };
             let Ok(value) = value.parse() else {
-                return self.wrong(format!("{key}={value}: give a whole number"));
+                return self.wrong(format!("{key}={value}: give a whole number, {} at most", u64::MAX));
             };
             if pairs.iter().any(|(k, _)| k == key) {
                 return self.wrong(format!("{key} is given twice"));
@@ -293,13 +296,14 @@ mod tests {
             ("rmat:", "scale="),
             ("rmat:scale=31", "1 to 30"),
             ("rmat:18,degre=3", "no option degre"),
-            ("rmat:18,degree=x", "degree=x"),
+            ("rmat:18,degree=x", "degree=x: give a whole number, 18446744073709551615 at most"),
             ("rmat:18,18", "twice"),
             ("rmat:n=5", "no option n"),
             ("star:n=0", "1 to 1073741824"),
             ("star:n=-1", "n=-1"),
             ("grid:5", "WIDTHxHEIGHT"),
-            ("grid:0x5", "WIDTHxHEIGHT"),
+            ("grid:0x5", "WIDTHxHEIGHT, each 1 or more and 1073741824 at most"),
+            ("grid:9999999999x5", "1073741824 at most"),
             ("grid:65536x65536", "at most 1073741824"),
             ("path:scale=3,n=4", "scale= or n="),
         ] {

@@ -1,5 +1,6 @@
 //! The queue kinds: their names, their rules and the words that each of them takes.
 
+use crate::error::{Error, Result};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +114,21 @@ impl QueueKind {
             // A slot's index and lap, log2(2n) + (62 - log2(2n)) / 2 bits, come from a 45-bit ticket count.
             Gwfq => 1 << 27,
             _ => 1 << 30,
+        }
+    }
+
+    /// Refuses a number of values that it cannot hold; `option` asked for it.
+    ///
+    /// # Errors
+    /// [`Error::Input`] with the option and the limit.
+    pub fn check_capacity(self, option: &str, capacity: u64) -> Result<()> {
+        let most = self.max_capacity();
+        match capacity {
+            0 => Err(Error::Input(format!("{option} 0: a queue holds at least 1 value"))),
+            _ if capacity > most => Err(Error::Input(format!(
+                "{option} {capacity}: the queue {self} holds at most {most} values; choose fewer"
+            ))),
+            _ => Ok(()),
         }
     }
 

@@ -25,8 +25,14 @@ fn e25_circles_and_shared_children_are_refused() {
     );
     assert_eq!(
         refused(json!([{"children": [7]}]), json!([0])),
-        "nodes[0].children: there is no nodes[7]; there are 1"
+        "nodes[0].children: there is no nodes[7]; there are 1, numbered 0 to 0"
     );
+    assert_eq!(
+        refused(json!([{}, {}]), json!([2])),
+        "scenes[0].nodes: there is no nodes[2]; there are 2, numbered 0 to 1"
+    );
+    assert_eq!(refused(json!([]), json!([0])), "scenes[0].nodes: there is no nodes[0]; there are none");
+    assert!(refused(json!([{}]), json!([-1])).ends_with("expected an index, a whole number from 0 up"));
 }
 
 #[test]

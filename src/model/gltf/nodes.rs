@@ -26,6 +26,7 @@ pub fn walk<'a>(source: &'a Source) -> Result<Vec<Placed<'a>>> {
     let root = &source.root;
     let parents = parents(source)?;
     let number = root.scene.or((!root.scenes.is_empty()).then_some(0));
+    let place = format!("scenes[{}].nodes", number.unwrap_or(0));
     let mut roots: Vec<Index> = match number {
         Some(number) => source.get(&root.scenes, number, "scenes", "scene")?.nodes.clone(),
         None => (0..root.nodes.len()).filter(|&i| parents[i].is_none()).collect(),
@@ -34,7 +35,7 @@ pub fn walk<'a>(source: &'a Source) -> Result<Vec<Placed<'a>>> {
     let mut waiting: Vec<(Index, DAffine3)> = roots.into_iter().map(|i| (i, DAffine3::IDENTITY)).collect();
     let (mut seen, mut placed) = (vec![false; root.nodes.len()], vec![]);
     while let Some((index, above)) = waiting.pop() {
-        let node = source.get(&root.nodes, index, "nodes", "scenes")?;
+        let node = source.get(&root.nodes, index, "nodes", &place)?;
         if std::mem::replace(&mut seen[index], true) {
             return Err(source.fault(reached_twice(index, &parents)));
         }

@@ -50,8 +50,13 @@ impl<'a> Source<'a> {
 
     /// The element of a list, or the error that it is not there; `place` says who asks.
     pub fn get<'l, T>(&self, list: &'l [T], index: Index, name: &str, place: impl Display) -> Result<&'l T> {
-        let missing =
-            || self.fault(format_args!("{place}: there is no {name}[{index}]; there are {}", list.len()));
+        let missing = || {
+            let there = match list.len() {
+                0 => "there are none".into(),
+                count => format!("there are {count}, numbered 0 to {}", count - 1),
+            };
+            self.fault(format_args!("{place}: there is no {name}[{index}]; {there}"))
+        };
         list.get(index).ok_or_else(missing)
     }
 
@@ -187,7 +192,9 @@ fn parse(path: &Path, json: &[u8]) -> Result<Root> {
         let (key, inner) = (e.path().to_string(), e.inner());
         let message = inner.to_string();
         let message = message.rsplit_once(" at line ").map_or(&message[..], |(text, _)| text);
-        let what = if key == "." { message.to_owned() } else { format!("{key}: {message}") };
+        // What indices are to serde.
+        let message = message.replace("expected usize", "expected an index, a whole number from 0 up");
+        let what = if key == "." { message } else { format!("{key}: {message}") };
         Error::input(format!("{}:{}:{}: {what}", path.display(), inner.line(), inner.column()))
     })?;
     let needed = root.asset.min_version.as_deref().unwrap_or(&root.asset.version);
