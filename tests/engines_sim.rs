@@ -4,10 +4,22 @@ mod common;
 
 use common::{cpu, engine, every_engine, render, resized};
 use rayq::device::Device;
-use rayq::engine::{EngineKind, Render, Settings};
+use rayq::engine::{EngineKind, Policy, Render, Settings};
 use rayq_sim::{MemoryModel, Model, Options, Schedule, SimDevice};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Scenes whose rays are tested against everything, and one with trees, which waves trace from pools.
+const WITH_AND_WITHOUT_TREES: [&str; 2] = ["scenes/cornell.toml", "scenes/gltf-sampler.toml"];
+
+/// Every engine, with pools and without where it has the choice.
+fn every_way() -> Vec<Settings> {
+    let pooled = every_engine()
+        .into_iter()
+        .filter(|s| s.engine == EngineKind::TileQueue && s.policy == Policy::Adaptive);
+    let pooled = pooled.map(|s| Settings { pools: Some(true), ..s });
+    every_engine().into_iter().map(|s| Settings { pools: Some(false), ..s }).chain(pooled).collect()
+}
 
 fn simulator(wave: u32, options: Options) -> Arc<dyn Device> {
     Arc::new(SimDevice::new(wave, options))
@@ -15,12 +27,12 @@ fn simulator(wave: u32, options: Options) -> Arc<dyn Device> {
 
 #[test]
 fn waves_of_any_size_make_the_same_film() {
-    for path in ["scenes/complex.toml", "scenes/cornell.toml"] {
+    for path in ["scenes/complex.toml"].into_iter().chain(WITH_AND_WITHOUT_TREES) {
         let scene = resized(path, 16, 8, 2);
         let wanted = render(&cpu(1), &scene, &engine(EngineKind::Megakernel)).hash();
         for wave in [4, 32, 64] {
             for model in [Model::Independent, Model::Lockstep] {
-                for settings in every_engine() {
+                for settings in every_way() {
                     let start = std::time::Instant::now();
                     let device = simulator(wave, Options { model, resident: 2, ..Options::default() });
                     let film = render(&device, &scene, &settings);
@@ -53,32 +65,80 @@ fn first_hits_are_the_same_in_waves() {
     }
 }
 
+/// Without a word about pools both ways are tried, launch by launch.
+#[test]
+fn trials_do_not_show() {
+    let scene = resized("scenes/gltf-sampler.toml", 16, 8, 2);
+    let wanted = render(&cpu(1), &scene, &engine(EngineKind::Megakernel)).hash();
+    for slice in [None, Some(Duration::from_millis(2))] {
+        let device = simulator(32, Options { resident: 2, max_steps: 20_000_000, ..Options::default() });
+        let mut making = Render::new(device, &scene, &Settings { slice, ..engine(EngineKind::TileQueue) })
+            .expect("starts");
+        let mut ways = vec![];
+        while !making.is_settled() || ways.is_empty() {
+            making.restart().expect("starts again");
+            loop {
+                ways.push(making.pools().expect("a choice"));
+                if making.advance().expect("a slice").finished {
+                    break;
+                }
+            }
+            assert_eq!(making.film().expect("a film").hash(), wanted);
+        }
+        assert_eq!(ways[..4], [false, true, false, true]);
+    }
+}
+
+#[test]
+fn paths_without_hits_are_over_in_waves() {
+    for path in WITH_AND_WITHOUT_TREES {
+        let mut scene = resized(path, 13, 7, 2);
+        scene.image.max_depth = 0;
+        let wanted = render(&cpu(1), &scene, &engine(EngineKind::Megakernel)).hash();
+        let device = simulator(32, Options { resident: 2, ..Options::default() });
+        for settings in every_way() {
+            for slice in [None, settings.slice] {
+                let settings = Settings { slice, ..settings.clone() };
+                assert_eq!(render(&device, &scene, &settings).hash(), wanted, "{path}, {settings:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn schedules_tiles_and_slices_do_not_show() {
-    let scene = resized("scenes/cornell.toml", 16, 8, 2);
-    let wanted = render(&cpu(1), &scene, &engine(EngineKind::Megakernel)).hash();
-    for seed in 0..4 {
+    for (path, seed) in
+        WITH_AND_WITHOUT_TREES.into_iter().flat_map(|path| (0..4).map(move |seed| (path, seed)))
+    {
+        let scene = resized(path, 16, 8, 2);
+        let wanted = render(&cpu(1), &scene, &engine(EngineKind::Megakernel)).hash();
         let schedule =
             if seed % 2 == 0 { Schedule::Random } else { Schedule::Pct { changes: 4, horizon: 20_000 } };
         let device = simulator(
             32,
             Options { schedule, seed, resident: 3, max_steps: 20_000_000, ..Options::default() },
         );
-        for settings in every_engine() {
+        for settings in every_way() {
             // 2000 of the simulator's steps a slice: the launches end early and go on.
             let settings = Settings { tile: Some((8, 4)), slice: Some(Duration::from_millis(2)), ..settings };
             let start = std::time::Instant::now();
-            assert_eq!(render(&device, &scene, &settings).hash(), wanted, "seed {seed}, {settings:?}");
-            println!("{seed} {:?} {} {:?}", settings.engine, settings.queue, start.elapsed());
+            assert_eq!(
+                render(&device, &scene, &settings).hash(),
+                wanted,
+                "{path}, seed {seed}, {settings:?}"
+            );
+            println!("{path} {seed} {:?} {} {:?}", settings.engine, settings.queue, start.elapsed());
         }
     }
 }
 
 #[test]
 fn rays_are_handed_on_without_races() {
-    let scene = resized("scenes/cornell.toml", 16, 8, 2);
-    let wanted = render(&cpu(1), &scene, &engine(EngineKind::Megakernel)).hash();
-    for seed in 0..4 {
+    for (path, seed) in
+        WITH_AND_WITHOUT_TREES.into_iter().flat_map(|path| (0..4).map(move |seed| (path, seed)))
+    {
+        let scene = resized(path, 16, 8, 2);
+        let wanted = render(&cpu(1), &scene, &engine(EngineKind::Megakernel)).hash();
         let options = Options {
             memory: MemoryModel::Weak,
             seed,
@@ -87,10 +147,14 @@ fn rays_are_handed_on_without_races() {
             ..Options::default()
         };
         let device = simulator(4, options);
-        for settings in every_engine() {
+        for settings in every_way() {
             let start = std::time::Instant::now();
-            assert_eq!(render(&device, &scene, &settings).hash(), wanted, "seed {seed}, {settings:?}");
-            println!("{seed} {:?} {} {:?}", settings.engine, settings.queue, start.elapsed());
+            assert_eq!(
+                render(&device, &scene, &settings).hash(),
+                wanted,
+                "{path}, seed {seed}, {settings:?}"
+            );
+            println!("{path} {seed} {:?} {} {:?}", settings.engine, settings.queue, start.elapsed());
         }
     }
 }

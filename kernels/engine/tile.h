@@ -97,22 +97,24 @@ constexpr u32 turns_unseen = wave_size_is_one ? 64 : 8;
 
 // Whether the wave has used up its time and got something done: a slice may be shorter than it takes to draw
 // slots that have nothing left to do. One answer for the wave: the clocks of its lanes need not agree.
-RQ_INLINE bool is_over(const TileParams &p, u64 start, u32 turn, const RayTally &tally) {
-    if (p.budget_ticks == 0 || turn % turns_unseen != 0) return false;
-    return wave_broadcast((u32)(device_ticks() - start >= p.budget_ticks), 0) != 0 &&
+RQ_INLINE bool is_time(const TileParams &p, u64 start, const RayTally &tally) {
+    return p.budget_ticks != 0 && wave_broadcast((u32)(device_ticks() - start >= p.budget_ticks), 0) != 0 &&
            wave_any((tally.traced | tally.finished) != 0);
+}
+RQ_INLINE bool is_over(const TileParams &p, u64 start, u32 turn, const RayTally &tally) {
+    return turn % turns_unseen == 0 && is_time(p, start, tally);
 }
 
 // The path's sample is over: into the film with it. Returns whether the pixel goes on, with its next sample.
 RQ_INLINE bool next_sample(const TileParams &p, Place place, Path &path, RayTally &tally) {
     const u32 sample = path_sample(path);
-    commit(p.film, pixel_at(p.scene, place), path.red, path.green, path.blue, sample, 1, tally);
+    commit(p.film, pixel_of(p.scene, place), path.red, path.green, path.blue, sample, 1, tally);
     if (sample + 1 >= p.samples) return false;
     path = primary_path(p.scene, place, sample + 1);
     return true;
 }
 template <class S> RQ_INLINE bool step_at(const S &scene, Path &path, Place place, RayTally &tally) {
-    return scene.view.max_depth != 0 && step(scene, path, pixel_at(scene.view, place), tally);
+    return scene.view.max_depth != 0 && step(scene, path, pixel_of(scene.view, place), tally);
 }
 
 }  // namespace rq

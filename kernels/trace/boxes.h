@@ -9,14 +9,15 @@
 namespace rq {
 
 // Boxes are larger than what they hold by `box_margin` of their coordinates (the host sees to that), and a ray's
-// origin is blurred by the same share of its own: more than twice what the tests of boxes, triangles and spheres
-// can be off by, which is below 7 * 2^-24 of both.
+// origin is blurred by the same share of its own: twice what the tests of boxes, triangles and spheres
+// can be off by, which is below 8 * 2^-24 of both.
 constexpr float box_margin = 1.0f / 1048576.0f;  // 2^-20
 
-// What boxes ask of a ray: 1 / direction, the origins that its near and far sides are measured from, and a bit for
-// each axis along which it goes down.
+// What boxes ask of a ray: 1 / direction, by how much its origin is blurred, and a bit for each axis along which it goes
+// down.
 struct BoxRay {
-    Vec3 inverse, near_origin, far_origin;
+    Vec3 inverse, origin;
+    float blur;
     u32 down;
 #if RQ_LANE_TESTS_EIGHT
     // Where its near and far sides begin in BvhNode::sides, and the slots in its order.
@@ -36,10 +37,8 @@ RQ_INLINE BoxRay box_ray(Vec3 o, Vec3 d) {
     ray.inverse = vec(finite_inverse(d.x), finite_inverse(d.y), finite_inverse(d.z));
     const u32 x = as_bits(d.x) >> 31, y = as_bits(d.y) >> 31, z = as_bits(d.z) >> 31;
     ray.down = x | y << 1 | z << 2;
-    const float blur = box_margin * max_of(abs_of(o.x), max_of(abs_of(o.y), abs_of(o.z)));
-    const Vec3 along = vec(x != 0 ? -blur : blur, y != 0 ? -blur : blur, z != 0 ? -blur : blur);
-    ray.near_origin = o + along;
-    ray.far_origin = o - along;
+    ray.origin = o;
+    ray.blur = box_margin * max_of(abs_of(o.x), max_of(abs_of(o.y), abs_of(o.z)));
 #if RQ_LANE_TESTS_EIGHT
     constexpr u32 upper = sizeof BvhNode::sides[0];
     ray.near_x = upper * x, ray.near_y = upper * y + 8, ray.near_z = upper * z + 16;
@@ -56,8 +55,9 @@ struct GridRay {
 RQ_INLINE GridRay grid_ray(const BoxRay &ray, Vec3 origin, u32 exponents) {
     const Vec3 step = vec(as_float((exponents & 0xffu) << 23), as_float((exponents >> 8 & 0xffu) << 23),
                           as_float((exponents >> 16 & 0xffu) << 23));
-    return GridRay{(origin - ray.near_origin) * ray.inverse, (origin - ray.far_origin) * ray.inverse,
-                   step * ray.inverse};
+    const Vec3 start = (origin - ray.origin) * ray.inverse;
+    const Vec3 blur = vec(abs_of(ray.inverse.x), abs_of(ray.inverse.y), abs_of(ray.inverse.z)) * ray.blur;
+    return GridRay{start - blur, start + blur, step * ray.inverse};
 }
 
 #if RQ_LANE_TESTS_EIGHT

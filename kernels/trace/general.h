@@ -104,16 +104,22 @@ RQ_INLINE bool see_sky(const WorldScene &scene, Path &path, RayTally &tally) {
     return false;
 }
 
-// Traces the path's ray and shades what it meets. Returns whether the path goes on.
-RQ_INLINE bool step(const WorldScene &scene, Path &path, u32 pixel, RayTally &tally) {
+// What a hit of the path's ray comes to. Returns whether the path goes on; there may be a shadow ray to trace.
+RQ_INLINE bool shade(const WorldScene &scene, Path &path, u32 pixel, const WorldHit &hit, Shadow &shadow,
+                     RayTally &tally) {
     tally.traced++;
     count_step();
     if (path_depth(path) == 0) tally.primary++;
-    const WorldHit hit = nearest_hit(scene, path.origin, path.direction, far_away);
-    if (hit.primitive == nothing_hit) return see_sky(scene, path, tally);
-    Shadow shadow;
     shadow.waits = false;
-    const bool goes_on = general_bounce(scene, path, pixel, hit, shadow, tally);
+    if (hit.primitive == nothing_hit) return see_sky(scene, path, tally);
+    return general_bounce(scene, path, pixel, hit, shadow, tally);
+}
+
+// Traces the path's ray and shades what it meets. Returns whether the path goes on.
+RQ_INLINE bool step(const WorldScene &scene, Path &path, u32 pixel, RayTally &tally) {
+    const WorldHit hit = nearest_hit(scene, path.origin, path.direction, far_away);
+    Shadow shadow;
+    const bool goes_on = shade(scene, path, pixel, hit, shadow, tally);
     if (shadow.waits) {
         const bool hidden = is_hidden(scene, shadow.from, shadow.direction, shadow.distance);
         deposit(scene.view, path, hidden ? shadow.dark : shadow.lit, tally);

@@ -88,6 +88,11 @@ RQ_INLINE void deposit(const SceneView &scene, Path &path, Vec3 radiance, RayTal
     }
 }
 
+// Adds to a word that nobody else touches meanwhile, without waiting for what it was.
+RQ_INLINE void add_unseen(u64 *word, u64 v) {
+    if constexpr (wave_size_is_one) *word += v;
+    else reduce_add(word, v);
+}
 // Adds finished samples to a pixel that nobody else touches meanwhile. The first ones overwrite, so that
 // memory need not be read: `before` is how many the pixel had.
 RQ_INLINE void commit(const FilmView &film, u32 pixel, u64 red, u64 green, u64 blue, u32 before, u32 samples,
@@ -96,13 +101,14 @@ RQ_INLINE void commit(const FilmView &film, u32 pixel, u64 red, u64 green, u64 b
     count_bytes(before != 0 ? 52 : 28);
     u64 *const sums = film.sums + pixel;
     if (before != 0) {
-        red += sums[0];
-        green += sums[film.pixels];
-        blue += sums[2 * film.pixels];
+        add_unseen(sums, red);
+        add_unseen(sums + film.pixels, green);
+        add_unseen(sums + 2 * film.pixels, blue);
+    } else {
+        sums[0] = red;
+        sums[film.pixels] = green;
+        sums[2 * film.pixels] = blue;
     }
-    sums[0] = red;
-    sums[film.pixels] = green;
-    sums[2 * film.pixels] = blue;
     film.counts[pixel] = before + samples;
 }
 
@@ -118,9 +124,11 @@ RQ_INLINE Place chunk_place(u32 width, u64 item) {
     const u32 row = chunk / across;
     return Place{(chunk - row * across) * 8 + lane % 8, row * 4 + lane / 8};
 }
-// The number of the pixel at a place; no_pixel beyond the image's edges.
+// The number of the pixel at a place of the image.
+RQ_INLINE u32 pixel_of(const SceneView &scene, Place place) { return place.y * scene.width + place.x; }
+// The same; no_pixel beyond the image's edges.
 RQ_INLINE u32 pixel_at(const SceneView &scene, Place place) {
-    return place.x < scene.width && place.y < scene.height ? place.y * scene.width + place.x : no_pixel;
+    return place.x < scene.width && place.y < scene.height ? pixel_of(scene, place) : no_pixel;
 }
 
 // The camera ray of a sample of the pixel at `place`.

@@ -66,7 +66,7 @@ RQ_INLINE void meet_triangle(const WorldScene &scene, Vec3 o, Vec3 d, const Worl
     const Corners t = load_triangle(scene, hit.primitive);
     const MeshRay ray = mesh_ray(instance, o, d);
     TriangleHit met{hit.t, vec(1.0f, 0.0f, 0.0f), 1.0f};
-    meets_triangle(ray.shear, t.a, t.b, t.c, met);
+    meets_triangle(shear_ray(ray.origin, ray.direction), t.a, t.b, t.c, met);
     const Vec3 weights = met.weights * reciprocal(met.sum);
     const Vec3 face = cross(t.b - t.a, t.c - t.a);
     s.from_inside = dot(face, ray.direction) > 0.0f;

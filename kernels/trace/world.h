@@ -67,20 +67,18 @@ RQ_INLINE void take_sphere(const WorldScene &scene, Vec3 o, Vec3 d, u32 sphere, 
     take_loose(scene, found, hit);
 }
 
-// A ray within an instance. Distances along it are the world's: its direction is not unit.
-struct MeshRay {
-    Vec3 origin, direction;
-    ShearRay shear;
-};
 RQ_INLINE Vec3 mapped(const float (&rows)[12], Vec3 v, float one) {
     const float *const m = rows;
     return vec(fma(m[0], v.x, fma(m[1], v.y, fma(m[2], v.z, m[3] * one))),
                fma(m[4], v.x, fma(m[5], v.y, fma(m[6], v.z, m[7] * one))),
                fma(m[8], v.x, fma(m[9], v.y, fma(m[10], v.z, m[11] * one))));
 }
+// A ray within an instance. Distances along it are the world's: its direction is not unit.
+struct MeshRay {
+    Vec3 origin, direction;
+};
 RQ_INLINE MeshRay mesh_ray(const MeshInstance &instance, Vec3 o, Vec3 d) {
-    const Vec3 origin = mapped(instance.to_mesh, o, 1.0f), direction = mapped(instance.to_mesh, d, 0.0f);
-    return MeshRay{origin, direction, shear_ray(origin, direction)};
+    return MeshRay{mapped(instance.to_mesh, o, 1.0f), mapped(instance.to_mesh, d, 0.0f)};
 }
 
 struct Corners {
@@ -117,21 +115,23 @@ RQ_NOINLINE bool has_hole(const WorldScene &scene, const MeshInstance &instance,
 
 // Whether a ray that meets the triangle there is stopped by it. A single-sided triangle lets rays through its
 // back; a masked one where its texture says so.
-RQ_INLINE bool stops_ray(const WorldScene &scene, const MeshInstance &instance, const Corners &t, u32 flags,
-                         const MeshRay &ray, const TriangleHit &met) {
-    if ((flags & triangle_single_sided) != 0 && dot(cross(t.b - t.a, t.c - t.a), ray.direction) > 0.0f) return false;
+RQ_INLINE bool stops_ray(const WorldScene &scene, const MeshInstance &instance, const Corners &t, u32 flags, Vec3 d,
+                         const TriangleHit &met) {
+    const bool passes_back = (flags & triangle_single_sided) != 0;
+    if (passes_back && dot(cross(t.b - t.a, t.c - t.a), mapped(instance.to_mesh, d, 0.0f)) > 0.0f) return false;
     return (flags & triangle_masked) == 0 || !has_hole(scene, instance, t, met);
 }
 
-RQ_INLINE void take_triangle(const WorldScene &scene, const MeshInstance &instance, u32 instance_number,
-                             const MeshRay &ray, u32 place, WorldHit &hit) {
+// The ray goes along `d`; within the instance it is `shear`.
+RQ_INLINE void take_triangle(const WorldScene &scene, const MeshInstance &instance, u32 instance_number, Vec3 d,
+                             const ShearRay &shear, u32 place, WorldHit &hit) {
     const Corners t = load_triangle(scene, place);
     TriangleHit met;
-    if (!meets_triangle(ray.shear, t.a, t.b, t.c, met)) return;
+    if (!meets_triangle(shear, t.a, t.b, t.c, met)) return;
     if (!(met.t > scene.view.t_min && met.t <= hit.t)) return;
     if (met.t == hit.t && !goes_before(scene, hit, instance_number, t.number)) return;
     const u32 flags = instance.material == own_materials ? t.flags : instance.flags;
-    if (flags != 0 && !stops_ray(scene, instance, t, flags, ray, met)) return;
+    if (flags != 0 && !stops_ray(scene, instance, t, flags, d, met)) return;
     hit = WorldHit{met.t, place, instance_number};
 }
 
@@ -147,8 +147,9 @@ RQ_INLINE void test_everything(const WorldScene &scene, Vec3 o, Vec3 d, WorldHit
         const u32 number = item & ~item_instance;
         const MeshInstance &instance = scene.world.instances[number];
         const MeshRay ray = mesh_ray(instance, o, d);
+        const ShearRay shear = shear_ray(ray.origin, ray.direction);
         for (u32 k = 0; k < instance.triangles; ++k)
-            take_triangle(scene, instance, number, ray, instance.first_triangle + k, hit);
+            take_triangle(scene, instance, number, d, shear, instance.first_triangle + k, hit);
     }
 }
 
@@ -167,15 +168,16 @@ struct WalkStack {
 // With these in `left`, slots that the ray misses are among the others.
 constexpr u32 all_slots = 0xffu, untested = 0x100u;
 
-// One ray's walk through the world's tree and, from its leaves, through those of meshes: for the nearest hit or, with
+// A ray's walk through the world's tree and, from its leaves, through those of meshes: for the nearest hit or, with
 // `any`, for the first that is found.
 template <class Tests> struct Walk {
     const WorldScene &scene;
-    const Vec3 origin, direction;
-    const bool any;
-    WorldHit &hit;
     WalkStack &stack;
     Tests &tests;
+
+    Vec3 origin, direction;
+    bool any;
+    WorldHit hit;
 
     u32 inside;          // the instance whose tree it is in
     u32 node;            // where it is,
@@ -183,9 +185,22 @@ template <class Tests> struct Walk {
     u32 held;            // entries of the stack
     u32 leaf, leaf_end;  // triangles at hand
     BoxRay boxes;
-    MeshRay mesh;
-    Entries entries;     // of the node's boxes
+    ShearRay shear{};
+    Entries entries{};   // of the node's boxes
 
+    RQ_METHOD Walk(const WorldScene &scene, WalkStack &stack, Tests &tests) : scene(scene), stack(stack), tests(tests) {}
+
+    // With the nearest hit that is known.
+    RQ_METHOD void begin(Vec3 o, Vec3 d, bool for_any, const WorldHit &known) {
+        origin = o;
+        direction = d;
+        any = for_any;
+        hit = known;
+        held = 0;
+        leaf = leaf_end = 0;
+        leave();
+        start(scene.world.root);
+    }
     RQ_METHOD bool is_answered() const { return any && hit.primitive != nothing_hit; }
     RQ_METHOD bool is_over() const { return (left | held) == 0 || is_answered(); }
 
@@ -199,8 +214,9 @@ template <class Tests> struct Walk {
     }
     RQ_METHOD void enter(u32 instance) {
         inside = instance;
-        mesh = mesh_ray(scene.world.instances[instance], origin, direction);
-        boxes = box_ray(mesh.origin, mesh.direction);
+        const MeshRay in_mesh = mesh_ray(scene.world.instances[instance], origin, direction);
+        shear = shear_ray(in_mesh.origin, in_mesh.direction);
+        boxes = box_ray(in_mesh.origin, in_mesh.direction);
         start(scene.world.instances[instance].root);
     }
 
@@ -252,7 +268,7 @@ template <class Tests> struct Walk {
         const MeshInstance &instance = scene.world.instances[inside];
         for (u32 place = leaf; place < leaf_end; ++place) {
             tests.triangle();
-            take_triangle(scene, instance, inside, mesh, place, hit);
+            take_triangle(scene, instance, inside, direction, shear, place, hit);
         }
         leaf_end = leaf;
     }
@@ -260,7 +276,7 @@ template <class Tests> struct Walk {
     // at one place, where the lanes of a wave do it together.
     RQ_METHOD void go_on() {
         RQ_NO_UNROLL
-        for (u32 k = 0; k < nodes_together && leaf == leaf_end && !is_over(); ++k) go_down();
+        for (u32 k = 0; (wave_size_is_one || k < nodes_together) && leaf == leaf_end && !is_over(); ++k) go_down();
         if (leaf != leaf_end) test_triangles();
     }
 };
@@ -268,10 +284,10 @@ template <class Tests> struct Walk {
 template <class Tests>
 RQ_INLINE void walk(const WorldScene &scene, Vec3 o, Vec3 d, bool any, WorldHit &hit, Tests &tests) {
     WalkStack stack;
-    Walk<Tests> walk{scene, o, d, any, hit, stack, tests, no_instance, 0, 0, 0, 0, 0, {}, {}, {}};
-    walk.leave();
-    walk.start(scene.world.root);
+    Walk<Tests> walk(scene, stack, tests);
+    walk.begin(o, d, any, hit);
     while (!walk.is_over()) walk.go_on();
+    hit = walk.hit;
 }
 
 // The nearest plane, as a first hit.

@@ -68,6 +68,9 @@ pub struct Row {
     pub over_unsliced: Option<Spread>,
     /// Device memory beside scene and film.
     pub memory: EngineMemory,
+    /// Whether it traced from pools of paths, where it had the choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pools: Option<bool>,
     /// What the instrumented build counted for one picture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
@@ -199,7 +202,11 @@ impl Contender {
         let first = self.measure(stop)?;
         let fit = FIGURE.as_secs_f64() * 1e3 / first.ms.max(1e-6);
         self.frames = plan.frames.unwrap_or((fit as u32).clamp(1, MOST_FRAMES));
-        self.measure(stop).map(|_| ())
+        self.measure(stop)?;
+        while !self.render.is_settled() {
+            self.measure(stop)?;
+        }
+        Ok(())
     }
 
     /// Film and rays have to be the reference's.
@@ -239,6 +246,7 @@ impl Contender {
             over_megakernel: None,
             over_unsliced: None,
             memory: self.render.memory(),
+            pools: self.render.pools(),
             effort: self.effort,
         }
     }
@@ -395,7 +403,8 @@ fn run(device: &Arc<dyn Device>, scene: &Scene, plan: Plan, race: &mut Race) -> 
     }
     race.turn("counting", |contender, wanted| {
         if contender.settings.slice.is_none() {
-            contender.effort = Some(count_effort(device, scene, &contender.settings, wanted, stop)?);
+            let settings = Settings { pools: contender.render.pools(), ..contender.settings.clone() };
+            contender.effort = Some(count_effort(device, scene, &settings, wanted, stop)?);
         }
         Ok(())
     })

@@ -13,6 +13,7 @@ use crate::engine::{Compact, EngineKind, Policy, Settings};
 use crate::error::{Error, Result};
 use crate::queue::QueueKind;
 use crate::scene::{MAX_PIXELS, Overrides, SIDES, Scene};
+use clap::builder::BoolishValueParser;
 use clap::value_parser;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,6 +61,10 @@ pub struct Args {
     /// Lanes of the tile-queue engine
     #[arg(long, value_parser = value_parser!(u32).range(1..))]
     lanes: Option<u32>,
+    /// Whether the adaptive policy traces scenes with meshes from pools of paths in memory, on GPUs [default: both ways
+    /// are tried before the first round, and the faster stays]
+    #[arg(long, value_name = "yes|no", value_parser = BoolishValueParser::new())]
+    pools: Option<bool>,
     /// Interleaved rounds; the median counts
     #[arg(long, default_value_t = 5, value_parser = value_parser!(u32).range(1..=1000))]
     rounds: u32,
@@ -113,7 +118,13 @@ impl Args {
             queues: self.queues.clone(),
         };
         let slices = self.slices.iter().map(|&ms| Some(Duration::from_millis(ms)));
-        let base = Settings { slice: None, tile: self.tile, lanes: self.lanes, ..Settings::default() };
+        let base = Settings {
+            slice: None,
+            tile: self.tile,
+            lanes: self.lanes,
+            pools: self.pools,
+            ..Settings::default()
+        };
         let sliced = |slice| choice.contenders(&Settings { slice, ..base.clone() });
         [None].into_iter().chain(slices).flat_map(sliced).collect()
     }

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::queue::QueueKind;
 use crate::scene::Overrides;
 use crate::session::{Options, Session};
+use clap::builder::BoolishValueParser;
 use clap::value_parser;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -54,6 +55,10 @@ pub struct Args {
     /// Lanes that work at once [default: as many as the device holds]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     lanes: Option<u32>,
+    /// Whether the adaptive policy traces scenes with meshes from pools of paths in memory, on GPUs [default: both ways
+    /// are tried, and the faster stays]
+    #[arg(long, value_name = "yes|no", value_parser = BoolishValueParser::new())]
+    pools: Option<bool>,
 }
 
 impl Args {
@@ -77,6 +82,7 @@ impl Args {
             compact: self.compact,
             tile: self.tile,
             lanes: self.lanes,
+            pools: self.pools,
             ..Settings::default()
         }
     }

@@ -15,6 +15,9 @@ mod ray_count;
 pub mod ray_probe;
 mod target;
 mod tile_queue;
+mod tiling;
+mod trial;
+mod waves;
 mod world;
 
 pub use counters::{Counts, Effort};
@@ -82,6 +85,9 @@ pub struct Settings {
     pub patience: Option<u32>,
     /// Operations of a wait-free queue between two looks at a peer; `None`: the kind's default.
     pub help_delay: Option<u32>,
+    /// Whether waves trace from pools of paths in memory (tile-queue under the adaptive policy, scenes with trees, devices
+    /// with waves); `None`: both ways are tried, and the faster stays.
+    pub pools: Option<bool>,
     /// Whether kernels count their [`Effort`], which costs time.
     #[serde(skip)]
     pub counted: bool,
@@ -99,6 +105,7 @@ impl Default for Settings {
             slice: Some(Duration::from_millis(50)),
             patience: None,
             help_delay: None,
+            pools: None,
             counted: false,
         }
     }
@@ -184,6 +191,12 @@ pub(crate) trait Engine: Send {
     /// What it takes of the device's memory beside scene and film.
     fn memory(&self) -> EngineMemory {
         EngineMemory::default()
+    }
+
+    /// Whether the next launch traces from pools of paths, and whether that is settled; `None` for engines without the
+    /// choice.
+    fn pools(&self) -> Option<(bool, bool)> {
+        None
     }
 
     /// How full the queues are; `None` for engines without any.
@@ -304,6 +317,16 @@ impl Render {
     /// What the engine takes of the device's memory beside scene and film.
     pub fn memory(&self) -> EngineMemory {
         self.engine.memory()
+    }
+
+    /// Whether the next launch traces from pools of paths; `None` where there is no choice ([`Settings::pools`]).
+    pub fn pools(&self) -> Option<bool> {
+        self.engine.pools().map(|(pools, _)| pools)
+    }
+
+    /// Whether launches stay as they are from now on: nothing is tried any more.
+    pub fn is_settled(&self) -> bool {
+        self.engine.pools().is_none_or(|(_, settled)| settled)
     }
 
     /// How full the tile queues are; `None` for engines without queues.

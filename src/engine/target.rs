@@ -43,10 +43,15 @@ pub struct Target {
     _plane_materials: Buffer<u32>,
     _materials: Buffer<Material>,
     _lights: Buffer<Light>,
-    _world: Option<WorldBuffers>,
+    world: Option<WorldBuffers>,
 }
 
 impl Target {
+    /// Whether rays walk through trees.
+    pub fn has_trees(&self) -> bool {
+        self.world.is_some()
+    }
+
     /// Uploads `scene` and makes an empty film for it.
     pub fn new(device: &Arc<dyn Device>, scene: &Scene) -> Result<Target> {
         Target::for_kernels(device, scene, kernel_integrator(scene)?)
@@ -109,7 +114,7 @@ impl Target {
             _plane_materials: plane_materials,
             _materials: materials,
             _lights: lights,
-            _world: world,
+            world,
         })
     }
 
@@ -159,7 +164,7 @@ fn chip_bytes(flat: &Arrays) -> usize {
 }
 
 /// The variant of the kernels for general scenes.
-const GENERAL: &str = "general";
+pub(super) const GENERAL: &str = "general";
 
 /// Which variant of the kernels traces the scene.
 fn kernel_integrator(scene: &Scene) -> Result<&'static str> {

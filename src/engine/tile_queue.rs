@@ -2,77 +2,24 @@
 //! two policies (kernels/engine/tile_paper.h and tile_adaptive.h).
 
 use super::pace::Pace;
-use super::target::CHUNK;
+use super::tiling::Tiling;
+use super::waves::{Hands, Persistent, Pools, STASHED, turn_slots};
 use super::{Counts, Engine, EngineMemory, Occupancy, Phase, Policy, Settings, Target, Timeline};
 use crate::device::{BLOCK_THREADS, Buffer, Kernel, Shape, cover, launch};
 use crate::error::{Error, Result};
 use crate::layout::{Ptr, Quad, QueueInitParams, RayStore, TileParams};
-use crate::programs::{TILE_QUEUE, TILE_QUEUE_COUNTED, Unit};
+use crate::programs::{TILE_QUEUE, TILE_QUEUE_COUNTED};
 use crate::queue::{QueueKind, QueueLayout, QueueOptions};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Side of the default tile on a wide device: a power of two, so that slots and pixels agree.
-const TILE_WIDE: u32 = 64;
-/// Side of the default tile on the CPU: a tile's rays stay in the nearest caches.
-const TILE_NARROW: u32 = 32;
 /// Paper policy: lanes that serve a tile together on a wide device. Measured on an H200 at 3840x2160 with tiles of
 /// 64x64, from 64 to 2048 lanes: up to 512 (Complex) and 2048 (Cornell) more gain, since fewer tiles' rays are under
 /// way at a time and they stay in the L2 cache; beyond that lanes get into each other's way.
 const TILE_LANES: u32 = 1024;
-/// Most tiles: their number is a kernel's 32-bit index with room to add.
-const MOST_TILES: u64 = 1 << 28;
-/// Most turns that a wave is given at a time (`grab_size` of tile_adaptive.h).
-const MOST_TURNS: u32 = 4;
-/// Bytes of a stashed path (`Stash::words` of tile_adaptive.h).
-const STASHED: u32 = 14 * 4;
-
 /// `info` of a slot without a path (tile.h).
 const NO_PATH: u32 = 0;
 /// `known_samples` where pixels have different numbers of samples.
 const UNKNOWN: u32 = u32::MAX;
-
-/// Tiles of an image.
-struct Tiling {
-    width: u32,
-    height: u32,
-    across: u32,
-    down: u32,
-    /// Slots of a tile: its pixels, padded to whole chunks unless the tile is smaller than one.
-    slots: u32,
-}
-
-impl Tiling {
-    fn new(target: &Target, tile: Option<(u32, u32)>) -> Result<Tiling> {
-        let side = if target.device.is_wide() { TILE_WIDE } else { TILE_NARROW };
-        let (width, height) = tile.unwrap_or((side, side));
-        let (image_width, image_height) = (target.scene.width, target.scene.height);
-        if width == 0 || height == 0 {
-            return Err(Error::Input(format!("tile {width}x{height}: a tile has at least 1x1 pixels")));
-        }
-        // A tile larger than the image is the image.
-        let (width, height) = (width.min(image_width), height.min(image_height));
-        let (across, down) = (image_width.div_ceil(width), image_height.div_ceil(height));
-        let slots = if width < 8 || height < 4 {
-            u64::from(width) * u64::from(height)
-        } else {
-            u64::from(width.div_ceil(8)) * u64::from(height.div_ceil(4)) * CHUNK
-        };
-        let tiles = u64::from(across) * u64::from(down);
-        if tiles > MOST_TILES {
-            let why =
-                format!("tile {width}x{height}: makes {tiles} tiles of the image; the limit is {MOST_TILES}");
-            return Err(Error::Input(why));
-        }
-        let slots = u32::try_from(slots).map_err(|_| {
-            Error::Input(format!("tile {width}x{height}: too large, a tile has at most 2^32 slots"))
-        })?;
-        Ok(Tiling { width, height, across, down, slots })
-    }
-
-    fn count(&self) -> u64 {
-        u64::from(self.across) * u64::from(self.down)
-    }
-}
 
 /// The engine's memory and kernels.
 pub(crate) struct TileQueue {
@@ -81,10 +28,12 @@ pub(crate) struct TileQueue {
     generate: Kernel,
     /// Launches of limited time.
     slice: Persistent,
-    /// Adaptive policy: launches without limit.
+    /// Adaptive policy: launches without limit, of paths that may have hits.
     whole: Option<Persistent>,
     /// Adaptive policy: what is between the queues and waves.
     hands: Option<Hands>,
+    /// Adaptive policy, scenes with trees, wide devices: another way to trace.
+    pools: Option<Pools>,
     tiling: Tiling,
     layout: QueueLayout,
     words: Buffer<u64>,
@@ -107,54 +56,6 @@ pub(crate) struct TileQueue {
     /// Rays and samples when the last slice was over.
     rays: u64,
     finished: u64,
-}
-
-/// What waves hold between launches, and the kernels that move it into the queues and back.
-struct Hands {
-    draw: Kernel,
-    park: Kernel,
-    places: Buffer<u32>,
-    /// Places of one.
-    size: u32,
-}
-
-impl Hands {
-    /// Room for what a wave can have: a ray a lane, its stash, and the slots that it was given and did not begin.
-    fn new(target: &Target, unit: &Unit, lanes: u32) -> Result<Self> {
-        let device = &target.device;
-        let wave = device.info().wave_size;
-        let size = 2 * wave + (1 + MOST_TURNS) * turn_slots(target);
-        let words = (lanes / wave) as usize * (1 + size as usize);
-        let (draw, park) = (device.kernel(unit, "adaptive_draw")?, device.kernel(unit, "adaptive_park")?);
-        Ok(Hands { draw, park, places: Buffer::new(device, words, "hands of waves")?, size })
-    }
-}
-
-/// A kernel that stays: as many blocks as are resident at a time.
-struct Persistent {
-    kernel: Kernel,
-    shape: Shape,
-}
-
-impl Persistent {
-    /// `lanes` limits their number, rounded up to whole blocks.
-    fn new(
-        target: &Target,
-        unit: &Unit,
-        kernel: &'static str,
-        threads: u32,
-        shared: u32,
-        lanes: Option<u32>,
-    ) -> Result<Self> {
-        let kernel = target.device.kernel(unit, kernel)?;
-        let resident = target.device.resident_blocks(&kernel, threads, shared)?;
-        let blocks = lanes.map_or(resident, |lanes| lanes.div_ceil(threads).clamp(1, resident));
-        Ok(Persistent { kernel, shape: Shape { blocks, threads, shared } })
-    }
-
-    fn lanes(&self) -> u32 {
-        self.shape.blocks * self.shape.threads
-    }
 }
 
 /// Where the paths are that a pass still has to trace.
@@ -193,10 +94,17 @@ impl TileQueue {
             Policy::Paper => (persistent("paper_trace")?, None),
             Policy::Adaptive => (persistent("adaptive_slice")?, Some(persistent("adaptive_whole")?)),
         };
-        let lanes = slice.lanes();
+        let lanes = slice.lanes().max(whole.as_ref().map_or(0, Persistent::lanes));
+        let may_pool = settings.policy == Policy::Adaptive && device.is_wide() && target.has_trees();
         let hands = match settings.policy {
             Policy::Paper => None,
-            Policy::Adaptive => Some(Hands::new(target, &unit, lanes)?),
+            Policy::Adaptive => Some(Hands::new(target, &unit, lanes, may_pool)?),
+        };
+        let pools = match settings.pools {
+            None | Some(true) if may_pool => {
+                Some(Pools::new(target, lanes, threads, stash_offset, settings.pools)?)
+            }
+            _ => None,
         };
         let options = QueueOptions {
             patience: settings.patience,
@@ -213,6 +121,7 @@ impl TileQueue {
             slice,
             whole,
             hands,
+            pools,
             words: Buffer::new(device, layout.total_words() as usize, "tile queues")?,
             records: Buffer::zeroed(device, layout.total_record_words() as usize, "queue records")?,
             quads: Buffer::new(device, 3 * slots as usize, "ray slots")?,
@@ -250,6 +159,7 @@ impl TileQueue {
             space: self.layout.space(self.words.ptr(), self.records.ptr()),
             given: self.given.ptr(),
             hands: self.hands.as_ref().map_or(Ptr::null(), |h| h.places.ptr()),
+            pools: self.pools_in_use().map_or(Ptr::null(), |pools| pools.memory.ptr()),
             budget_ticks: ticks,
             tiles_x: self.tiling.across,
             tiles_y: self.tiling.down,
@@ -313,6 +223,11 @@ impl TileQueue {
         }
     }
 
+    /// The pools, if the next launch is by pools.
+    fn pools_in_use(&self) -> Option<&Pools> {
+        self.pools.as_ref().filter(|pools| pools.trial.second())
+    }
+
     /// Under the adaptive policy rays come out of the queues before, and go into them after a launch of limited time.
     fn launch_slice(&self, target: &Target, budget: Option<Duration>) -> Result<()> {
         let params = self.params(target, budget);
@@ -320,14 +235,19 @@ impl TileQueue {
             // SAFETY: the parameters are these kernels', and self and target hold what they point to.
             unsafe { launch(&target.device, kernel, shape, &params) }
         };
-        if let Some(whole) = self.whole.as_ref().filter(|_| params.budget_ticks == 0 && params.parked == 0) {
-            return run(&whole.kernel, whole.shape);
+        let shape = |kernel: &Persistent| Shape {
+            shared: self.pools_in_use().map_or(kernel.shape.shared, |pools| pools.shared),
+            ..kernel.shape
+        };
+        let whole = params.budget_ticks == 0 && params.parked == 0 && params.scene.max_depth != 0;
+        if let Some(whole) = self.whole.as_ref().filter(|_| whole) {
+            return run(&whole.kernel, shape(whole));
         }
         let by_hands = Shape { shared: 0, ..self.slice.shape };
         if let Some(hands) = self.hands.as_ref().filter(|_| params.parked != 0) {
             run(&hands.draw, by_hands)?;
         }
-        run(&self.slice.kernel, self.slice.shape)?;
+        run(&self.slice.kernel, shape(&self.slice))?;
         self.hands.as_ref().map_or(Ok(()), |hands| run(&hands.park, by_hands))
     }
 
@@ -347,11 +267,6 @@ impl TileQueue {
         (self.rays, self.finished) = (rays, finished);
         Ok(())
     }
-}
-
-/// Slots of a turn (tile_adaptive.h).
-fn turn_slots(target: &Target) -> u32 {
-    target.device.info().wave_size.max(CHUNK as u32)
 }
 
 /// What it costs to refill a wave, in steps of a lane: estimated instructions of a refill over those of a step.
@@ -380,9 +295,13 @@ impl Engine for TileQueue {
             self.fill_queues(target, self.tiling.slots)?;
         }
         timeline.enter(&target.device, Phase::Trace)?;
+        let start = Instant::now();
         self.launch_slice(target, budget)?;
         timeline.leave(&target.device)?;
         let counts = target.counters.read()?;
+        if let Some(pools) = &mut self.pools {
+            pools.trial.launched(counts.rays() - self.rays, start.elapsed());
+        }
         self.pace.launched(counts.finished - self.finished);
         self.check_progress(target, counts.rays(), counts.finished)?;
         let pass_over = counts.finished == target.film.pixels * u64::from(self.upto);
@@ -418,12 +337,18 @@ impl Engine for TileQueue {
 
     fn memory(&self) -> EngineMemory {
         EngineMemory {
-            payload: self.quads.bytes() + self.info.bytes(),
+            payload: self.quads.bytes()
+                + self.info.bytes()
+                + self.pools.as_ref().map_or(0, |pools| pools.memory.bytes()),
             scheduling: self.words.bytes()
                 + self.records.bytes()
                 + self.given.bytes()
                 + self.hands.as_ref().map_or(0, |h| h.places.bytes()),
         }
+    }
+
+    fn pools(&self) -> Option<(bool, bool)> {
+        self.pools.as_ref().map(|pools| (pools.trial.second(), pools.trial.is_over()))
     }
 
     fn occupancy(&self) -> Result<Option<Occupancy>> {
