@@ -147,7 +147,7 @@ struct Shaded {
     Shadow shadow;
 };
 
-// The entry's path with what its rays have met: shaded, unless the launch is over.
+// The entry's path with what its shadow ray and, if it `shades`, its ray have met.
 template <class S>
 RQ_INLINE void load_entry(const TileParams &p, const S &scene, const Pool &pool, u32 entry, bool shades, Shaded &lane,
                           RayTally &tally) {
@@ -201,7 +201,7 @@ RQ_INLINE bool shade_all(const TileParams &p, const S &scene, Pool &pool, Supply
     return lives;
 }
 
-// Leaves the pool's paths, whose rays are to be walked anew.
+// Leaves the pool's paths, whose rays are still to be walked.
 template <bool Whole, class S>
 RQ_INLINE void leave_all(const TileParams &p, const S &scene, const Pool &pool, Supply<Whole> &supply, RayTally &tally) {
     RQ_NO_UNROLL
@@ -220,8 +220,10 @@ template <bool Whole, class S> RQ_INLINE void pooled(const TileParams &p, const 
     pool.clear();
     auto supply = Supply<Whole>::of_this_wave(p);
     while (shade_all(p, scene, pool, supply, tally)) {
+        const bool over = !Whole && is_time(p, start, tally);
+        if (over) pool.waiting.rays = 0;  // the next slice's; shadow rays hang on what only the pool remembers
         walk_all(scene, pool);
-        if (Whole || !is_time(p, start, tally)) continue;
+        if (!over) continue;
         leave_all(p, scene, pool, supply, tally);
         return;
     }
