@@ -72,6 +72,7 @@ variants() {
         for policy in $(choices policy); do
             for tile in 64 7 160x90; do
                 echo "--engine tile-queue --queue $queue --policy $policy --tile $tile"
+                [ "$policy" = adaptive ] && echo "--engine tile-queue --queue $queue --tile $tile --pools yes"
             done
         done
     done
@@ -81,7 +82,7 @@ check_films() {
     local scene size expected found options total=0 wrong=0
     variants > "$scratch/variants"
     echo "scene,size and samples,options,hash,equals the CPU's" > "$out/films.csv"
-    for scene in scenes/complex.toml scenes/cornell.toml; do
+    for scene in scenes/complex.toml scenes/cornell.toml scenes/gltf-sampler.toml; do
         for size in "1280 720 1" "333 77 3" "8191 3 2" "1 1 4"; do
             read -r width height spp <<< "$size"
             set -- "$scene" --width "$width" --height "$height" --spp "$spp"
