@@ -4,9 +4,10 @@
 mod common;
 
 use common::{cpu, engine, every_engine, render, resized, scene};
+use glam::vec3;
 use rayq::engine::{EngineKind, Render, Settings};
 use rayq::film::{Film, encode_srgb8};
-use rayq::scene::{Format, Scene};
+use rayq::scene::{Format, MOST_TESTED_SPHERES, Scene, Sphere};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -50,6 +51,30 @@ fn e07_nothing_but_sky() {
     let film = film("tests/cases/E07/scene.json");
     assert_eq!(values(&film), exactly(&[0.25, 0.5, 0.75]));
     assert_eq!([0.25, 0.5, 0.75].map(encode_srgb8), [137, 188, 225]);
+}
+
+/// With many spheres paths look for them in a tree, and ask for light in another way: the picture is the same but for
+/// noise. The spheres that make them many lie under the lake, where nobody sees them.
+#[test]
+fn many_spheres_make_the_same_picture_by_their_tree() {
+    let few = resized("scenes/sunflower.toml", 64, 36, 64);
+    let mut many = few.clone();
+    let hidden =
+        |i: usize| Sphere { center: vec3(i as f32, -50.0, 0.0), radius: 0.01, ..few.spheres[0].clone() };
+    many.spheres.extend((few.spheres.len()..=MOST_TESTED_SPHERES).map(hidden));
+    assert!(!few.is_general() && many.is_general());
+    let mean = |scene: &Scene| {
+        let film = render(&cpu(2), scene, &Settings::default());
+        let pixels = (0..film.height).flat_map(|y| (0..film.width).map(move |x| (x, y)));
+        let sum = pixels.fold([0.0; 3], |sum, (x, y)| {
+            let pixel = film.linear(x, y);
+            [0, 1, 2].map(|k| sum[k] + pixel[k])
+        });
+        sum.map(|v| v / f64::from(film.width * film.height))
+    };
+    for (one, other) in mean(&few).into_iter().zip(mean(&many)) {
+        assert!((one / other - 1.0).abs() < 0.01, "{one} {other}");
+    }
 }
 
 #[test]
