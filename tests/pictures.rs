@@ -59,8 +59,7 @@ fn e07_nothing_but_sky() {
 fn many_spheres_make_the_same_picture_by_their_tree() {
     let few = resized("scenes/sunflower.toml", 64, 36, 64);
     let mut many = few.clone();
-    let hidden =
-        |i: usize| Sphere { center: vec3(i as f32, -50.0, 0.0), radius: 0.01, ..few.spheres[0].clone() };
+    let hidden = |i: usize| Sphere { center: vec3(i as f32, -50.0, 0.0), radius: 0.01, ..few.spheres[0] };
     many.spheres.extend((few.spheres.len()..=MOST_TESTED_SPHERES).map(hidden));
     assert!(!few.is_general() && many.is_general());
     let mean = |scene: &Scene| {

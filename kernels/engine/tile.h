@@ -34,6 +34,8 @@ RQ_INLINE Place slot_place(const TileParams &p, u32 tile, u32 slot) {
 struct Slot {
     u32 tile, number;
 };
+// Where it is in memory.
+RQ_INLINE u64 slot_at(const TileParams &p, Slot slot) { return (u64)slot.tile * p.tile_slots + slot.number; }
 RQ_INLINE Slot slot_of(const TileParams &p, Place place) {
     const u32 column = place.x / p.tile_width, row = place.y / p.tile_height;
     const u32 x = place.x - column * p.tile_width, y = place.y - row * p.tile_height;

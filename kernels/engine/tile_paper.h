@@ -71,7 +71,7 @@ RQ_KERNEL_BOUNDS(paper_trace, TileParams, 256, RQ_TRACE_BLOCKS) {
             if (wave_any(holds)) {
                 bool goes_on = false;
                 if (holds) {
-                    const u64 slot = (u64)tile * p.tile_slots + number;
+                    const u64 slot = slot_at(p, Slot{tile, number});
                     goes_on = advance(p, scene, slot, slot_place(p, tile, number), tally);
                 }
                 holds = !put_back(queue, lane, goes_on, number) && goes_on;

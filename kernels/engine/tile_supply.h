@@ -101,8 +101,6 @@ RQ_INLINE void store_hand(const TileParams &p, u32 count) {
     if (wave_lane() == 0) plain_store(hand_of(p), count);
 }
 
-RQ_INLINE u64 slot_at(const TileParams &p, Slot slot) { return (u64)slot.tile * p.tile_slots + slot.number; }
-
 // Rays of the hand for the takers.
 RQ_INLINE void take_rays(const TileParams &p, u32 &count, const Takers &takers, Held &h) {
     const u32 where = take_from_hand(p, count, takers);

@@ -2,9 +2,6 @@
 
 use crate::error::Result;
 
-/// Closes messages of benches that a time limit ended.
-pub(super) const WAY_OUT: &str = "what was finished is kept; give a longer --timeout, or leave that one out";
-
 /// What to measure.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {

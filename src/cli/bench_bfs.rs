@@ -4,7 +4,7 @@ use super::bfs::source_of;
 use super::progress::Status;
 use super::report::Origin;
 use super::usual::{Tables, TimeLimit, Usual};
-use super::watchdog::Guard;
+use super::watchdog::{BENCH_WAY_OUT, Guard};
 use super::work::{Lanes, parse_lanes};
 use crate::bench::bfs::{Row, Subject, TEPS, every_engine, measure};
 use crate::bench::plot::{Plot, Series};
@@ -103,7 +103,7 @@ pub fn run(args: &Args) -> Result<()> {
     let outputs = Arc::new(args.tables.outputs(&args.usual, files)?);
     let kept = Arc::clone(&outputs);
     let save = move |report: Report| kept.write(&report, || table(&report.rows), |f| write_plots(f, &report));
-    let guard = Guard::new(began, args.limit.timeout, super::bench::WAY_OUT, save)?;
+    let guard = Guard::new(began, args.limit.timeout, BENCH_WAY_OUT, save)?;
     let compared = args.compare.as_deref().map_or(Ok(vec![]), read_compared)?;
     let device = args.usual.open(args.workers.map(usize::from))?;
     let mut report = Report {

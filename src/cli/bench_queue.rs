@@ -3,7 +3,7 @@
 use super::progress::Status;
 use super::report::Origin;
 use super::usual::{Tables, TimeLimit, Usual};
-use super::watchdog::Guard;
+use super::watchdog::{BENCH_WAY_OUT, Guard};
 use super::work::{Lanes, parse_lanes};
 use crate::bench::limits::{Demand, Limits, Share};
 use crate::bench::plot::{Plot, Series};
@@ -275,7 +275,7 @@ pub fn run(args: &Args) -> Result<()> {
     let outputs = Arc::new(args.tables.outputs(&args.usual, [])?);
     let kept = Arc::clone(&outputs);
     let save = move |report: Report| kept.write(&report, || table(&report.rows), |f| write_plots(f, &report));
-    let guard = Guard::new(start, args.limit.timeout, super::bench::WAY_OUT, save)?;
+    let guard = Guard::new(start, args.limit.timeout, BENCH_WAY_OUT, save)?;
     let device = args.usual.open(None)?;
     let cases = args.cases(&device)?;
     let limits = args.limits.then(|| super::bench_limits::told(&device, args.usual.quiet)).transpose()?;

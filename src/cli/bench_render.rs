@@ -4,7 +4,7 @@ use super::bench_table::{self, Group, Report};
 use super::progress::Status;
 use super::report::Origin;
 use super::usual::{Tables, TimeLimit, Usual};
-use super::watchdog::Guard;
+use super::watchdog::{BENCH_WAY_OUT, Guard};
 use super::work::parse_tile;
 use crate::bench::render::{Choice, Plan, measure};
 use crate::bench::sweep::Sweep;
@@ -190,7 +190,7 @@ pub fn run(args: &Args) -> Result<()> {
     let save = move |report: Report| {
         kept.write(&report, || bench_table::csv(&report), |folder| bench_table::plots(folder, &report))
     };
-    let guard = Guard::new(start, args.limit.timeout, super::bench::WAY_OUT, save)?;
+    let guard = Guard::new(start, args.limit.timeout, BENCH_WAY_OUT, save)?;
     let limits = args.limits.then(|| super::bench_limits::told(&device, args.usual.quiet)).transpose()?;
     let mut report = Report {
         schema_version: 2,

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(20);
 /// How long a launch may outlast the time limit before the device counts as hung.
 pub const GRACE: Duration = Duration::from_secs(5);
+/// Closes messages of benches that a time limit ended.
+pub const BENCH_WAY_OUT: &str = "what was finished is kept; give a longer --timeout, or leave that one out";
 
 /// Acts at a given time unless it is dropped before, with the last thing that it was given to keep.
 pub struct Watchdog<T> {
