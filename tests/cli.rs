@@ -289,6 +289,8 @@ fn nothing_that_is_read_or_written_is_replaced() {
         "bench bfs g.mtx --compare others.csv --csv others.csv",
         "bench render scene.json --json scene.json",
         "bench render scene.json --width 4 --height 4 --json new --csv new",
+        "bench render scene.json --width 4 --height 4 --json new/a --csv ./new/../new/a",
+        "bench render scene.json --width 4 --height 4 --csv drawn/a.svg --plots ./drawn",
         "profile bfs g.mtx --json g.mtx",
         "bench render sky.toml --width 4 --height 4 --json sky.hdr",
         "profile render scene.json --json scene.json",
@@ -399,6 +401,17 @@ fn a_pipe_is_no_scene() {
     let output = bench.command(&["info", "mesh.toml"]).output().expect("rayq starts");
     assert_eq!(code(&output), 2);
     assert!(complaint(&output).contains("pipe.obj: cannot read the model: it is not a regular file"));
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_is_not_awaited_for_ever() {
+    let bench = Bench::new();
+    let made = Command::new("mkfifo").arg(bench.path("pipe")).status().expect("mkfifo starts");
+    assert!(made.success());
+    let output = bench.render_command(&["-o", "out.png", "--stats", "pipe"]).output().expect("rayq starts");
+    assert_eq!(code(&output), 4);
+    assert!(complaint(&output).contains("nobody has begun to read this pipe"));
+    assert_sky(&bench.path("out.png"));
 }
 
 #[test]
@@ -530,6 +543,14 @@ fn sizes_beyond_the_memory_of_the_process_are_refused() {
     write("m.obj", b"mtllib m.mtl\n");
     let text = run(900_000, "info m.obj");
     assert!(text.contains("t.png") && text.contains("11000 x 11000 texels: "), "{text}");
+    write(
+        "grid.toml",
+        b"image = { width = 8, height = 8, spp = 1 }\ncamera = { from = [0.2, 0.2, 3.0], at = [0.2, 0.2, 0.0] }\n\
+          materials = [{ name = 'a', type = 'lambert', albedo = [1.0, 1.0, 1.0] }]\n\
+          [[objects]]\ntype = 'mesh'\ngenerator = { kind = 'grid', subdivisions = 1024 }\nmaterial = 'a'\n",
+    );
+    let text = run(500_000, "render grid.toml --device cpu --workers 1");
+    assert!(text.contains("trees over 2097152 triangles: 536870912 bytes of memory are needed"), "{text}");
 }
 
 /// Case E41: a save that fails names path and reason, spoils nothing, and plain overwriting works.

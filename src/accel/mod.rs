@@ -8,6 +8,7 @@ mod tree;
 
 use crate::error::{Error, Result};
 use crate::layout::{BvhNode, MeshInstance, MeshVertex, TriangleCorners, TriangleTest};
+use crate::memory;
 use crate::model::{Mesh, Surface};
 use crate::scene::{Instance, Material, Scene};
 use glam::{DAffine3, DVec3, Vec3};
@@ -70,6 +71,8 @@ impl PartialEq for Shape {
 
 /// Most triangles of a leaf.
 const LEAF_TRIANGLES: u32 = 4;
+/// About what a triangle takes while its tree is built and everything is gathered: measured.
+const TRIANGLE_BYTES: u64 = 256;
 
 /// The arrays behind the pointers of a [`crate::layout::WorldView`].
 #[derive(Clone, Debug, Default)]
@@ -94,13 +97,15 @@ impl World {
     /// Builds what is not built yet, and gathers everything.
     ///
     /// # Errors
-    /// [`Error::Input`] if the scene has more than [`MAX_TRIANGLES`].
+    /// [`Error::Input`] if the scene has more than [`MAX_TRIANGLES`], or more than there is memory for.
     pub fn new(scene: &Scene) -> Result<World> {
         let triangles: u64 = scene.meshes.iter().map(|shape| shape.mesh.triangles.len() as u64).sum();
         if triangles > MAX_TRIANGLES {
             let message = format!("{triangles} triangles are too many; allowed: at most {MAX_TRIANGLES}");
             return Err(Error::Input(message));
         }
+        let needed = memory::check(triangles * TRIANGLE_BYTES);
+        needed.map_err(|why| Error::Input(format!("trees over {triangles} triangles: {why}")))?;
         let mut world = World::default();
         // The world's own tree comes last: nobody needs to know where it will be.
         let roots: Vec<_> = scene.meshes.iter().map(|shape| world.add_mesh(scene, shape)).collect();

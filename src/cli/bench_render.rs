@@ -5,7 +5,7 @@ use super::progress::Status;
 use super::report::Origin;
 use super::usual::{Tables, TimeLimit, Usual};
 use super::watchdog::{BENCH_WAY_OUT, Guard};
-use super::work::parse_tile;
+use super::work::{parse_tile, parse_yes_no};
 use crate::bench::render::{Choice, Plan, measure};
 use crate::bench::sweep::Sweep;
 use crate::device::Device;
@@ -13,7 +13,6 @@ use crate::engine::{Compact, EngineKind, Policy, Settings};
 use crate::error::{Error, Result};
 use crate::queue::QueueKind;
 use crate::scene::{MAX_PIXELS, Overrides, SIDES, Scene};
-use clap::builder::BoolishValueParser;
 use clap::value_parser;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,7 +62,7 @@ pub struct Args {
     lanes: Option<u32>,
     /// Whether the adaptive policy traces scenes with meshes from pools of paths in memory, on GPUs [default: both ways
     /// are tried before the first round, and the faster stays]
-    #[arg(long, value_name = "yes|no", value_parser = BoolishValueParser::new())]
+    #[arg(long, value_name = "yes|no", value_parser = parse_yes_no)]
     pools: Option<bool>,
     /// Interleaved rounds; the median counts
     #[arg(long, default_value_t = 5, value_parser = value_parser!(u32).range(1..=1000))]
@@ -206,7 +205,8 @@ pub fn run(args: &Args) -> Result<()> {
     drop(guard);
     let told = super::print(&bench_table::worst_text(&report));
     let (csv, plots) = (|| bench_table::csv(&report), |folder: &Path| bench_table::plots(folder, &report));
-    outputs.finish(measured.and(told), report.groups.len(), &report, csv, plots).and(refusals(&report))
+    let rows = report.groups.iter().map(|group| group.rows.len()).sum();
+    outputs.finish(measured.and(told).and(refusals(&report)), rows, &report, csv, plots)
 }
 
 /// Measures a picture, prints its table and adds it to the report.

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::film::Output;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Files that a bench was asked for.
 pub struct Outputs {
@@ -25,6 +25,7 @@ impl Outputs {
     ) -> Result<Outputs> {
         spare([("--json", json), ("--csv", csv)], reads)?;
         if let Some(folder) = plots {
+            spare_plots(folder, [("--json", json), ("--csv", csv)])?;
             make_folder("--plots", folder)?;
         }
         let prepare = |path: Option<&Path>| path.map(Output::prepare).transpose();
@@ -95,6 +96,22 @@ pub fn spare<'a>(
     Ok(())
 }
 
+/// Refuses outputs that plots in `folder` might replace.
+fn spare_plots<'a>(
+    folder: &Path,
+    writes: impl IntoIterator<Item = (&'static str, Option<&'a Path>)>,
+) -> Result<()> {
+    for (option, path) in writes {
+        let picture = path.filter(|p| p.extension().is_some_and(|e| e == "svg" || e == "png"));
+        if let Some(path) = picture.filter(|p| place(p).parent() == Some(&place(folder))) {
+            let path = path.display();
+            let why = format!("{path}: --plots would replace what {option} writes; give it another name");
+            return Err(Error::Input(why));
+        }
+    }
+    Ok(())
+}
+
 /// Makes the folder that an option names, unless it is there.
 ///
 /// # Errors
@@ -109,9 +126,19 @@ pub fn make_folder(option: &str, folder: &Path) -> Result<()> {
 
 /// One name for each file, whether it is there or not.
 fn place(path: &Path) -> PathBuf {
-    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let by_folder = || Some(folder.canonicalize().ok()?.join(path.file_name()?));
-    path.canonicalize().ok().or_else(by_folder).unwrap_or_else(|| path.to_owned())
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut place = PathBuf::new();
+    for part in whole.components() {
+        match part {
+            Component::ParentDir => drop(place.pop()),
+            part => place.push(part),
+        }
+        // Links are followed as far as there is something; the rest is still to be made.
+        if let Ok(found) = place.canonicalize() {
+            place = found;
+        }
+    }
+    place
 }
 
 /// A report as JSON for people's eyes, too; ends in a newline.

@@ -6,7 +6,6 @@ use crate::error::Result;
 use crate::queue::QueueKind;
 use crate::scene::Overrides;
 use crate::session::{Options, Session};
-use clap::builder::BoolishValueParser;
 use clap::value_parser;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,7 +56,7 @@ pub struct Args {
     lanes: Option<u32>,
     /// Whether the adaptive policy traces scenes with meshes from pools of paths in memory, on GPUs [default: both ways
     /// are tried, and the faster stays]
-    #[arg(long, value_name = "yes|no", value_parser = BoolishValueParser::new())]
+    #[arg(long, value_name = "yes|no", value_parser = parse_yes_no)]
     pools: Option<bool>,
 }
 
@@ -97,6 +96,14 @@ impl Args {
         let device = self.open_device(false)?;
         let (scene, overrides, settings) = (self.scene.clone(), self.overrides(), self.settings());
         Session::start(device, Options { scene, overrides, settings })
+    }
+}
+
+pub(super) fn parse_yes_no(text: &str) -> std::result::Result<bool, String> {
+    match text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err("give yes or no".to_owned()),
     }
 }
 

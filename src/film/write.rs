@@ -6,6 +6,8 @@ use crate::error::{Error, Result};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::time::{Duration, Instant};
 
 /// A place for a result, found good before there is a result.
 #[derive(Debug)]
@@ -55,7 +57,7 @@ impl Output {
     pub fn write(&self, bytes: &[u8]) -> Result<()> {
         let written = match &self.target {
             Target::File(file) => replace(file, bytes),
-            Target::Special => File::create(&self.path).and_then(|mut f| f.write_all(bytes)),
+            Target::Special => open_special(&self.path).and_then(|mut f| f.write_all(bytes)),
         };
         written.map_err(|e| Error::output(&self.path, e))
     }
@@ -76,6 +78,32 @@ fn find_target(path: &Path) -> io::Result<Target> {
     };
     temporary_beside(&target)?;
     Ok(Target::File(target))
+}
+
+/// How long a pipe's reader may take to come.
+#[cfg(unix)]
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A device or pipe, open for writing. Opening a pipe that nobody reads would wait for ever.
+fn open_special(path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let start = Instant::now();
+        let ask = || OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path);
+        // With a reader there, it opens; then the other way does not wait either.
+        let mut asked = ask();
+        while asked.as_ref().is_err_and(|e| e.raw_os_error() == Some(libc::ENXIO)) {
+            if start.elapsed() > PATIENCE {
+                return Err(io::Error::other("nobody has begun to read this pipe within 5 s"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+            asked = ask();
+        }
+        asked.and_then(|_reader_is_there| File::create(path))
+    }
+    #[cfg(not(unix))]
+    File::create(path)
 }
 
 /// Puts `bytes` at `path` so that a reader, and a crash, finds the old file or the new one and nothing else.

@@ -81,6 +81,24 @@ fn check_size(width: u32, height: u32, bytes: &[u8], each: u64) -> std::result::
     }
 }
 
+/// A PNG file without its colour profile, which nobody asks for and which decoders unpack whatever its size.
+fn without_profile(bytes: &[u8]) -> Vec<u8> {
+    let (mut plain, mut rest) = (vec![], bytes);
+    let mut take = |rest: &mut &[u8], length: usize, keep: bool| {
+        let (chunk, after) = rest.split_at(length.min(rest.len()));
+        plain.extend_from_slice(if keep { chunk } else { &[] });
+        *rest = after;
+    };
+    take(&mut rest, 8, true);
+    // Length, kind, as many bytes, checksum.
+    while let &[a, b, c, d, ref kind @ ..] = rest {
+        let profile = kind.starts_with(b"iCCP");
+        take(&mut rest, 12usize.saturating_add(u32::from_be_bytes([a, b, c, d]) as usize), !profile);
+    }
+    take(&mut rest, usize::MAX, true);
+    plain
+}
+
 fn decode_png(bytes: &[u8]) -> Decoded {
     let broken = |e: image::ImageError| format!("is broken: {e}");
     let mut limits = Limits::default();
@@ -91,7 +109,8 @@ fn decode_png(bytes: &[u8]) -> Decoded {
     };
     let [width, height] = [[*a, *b, *c, *d], [*e, *f, *g, *h]].map(u32::from_be_bytes);
     check_size(width, height, bytes, PNG_BYTES)?;
-    let decoder = PngDecoder::with_limits(Cursor::new(bytes), limits).map_err(broken)?;
+    let plain = without_profile(bytes);
+    let decoder = PngDecoder::with_limits(Cursor::new(&plain), limits).map_err(broken)?;
     let words = decoder.color_type().bytes_per_pixel() > decoder.color_type().channel_count();
     let picture = DynamicImage::from_decoder(decoder).map_err(broken)?;
     let texels = match words {
@@ -168,5 +187,25 @@ impl Images {
     /// All images, in the order of their indices.
     pub fn into_list(self) -> Vec<Arc<Image>> {
         self.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_are_left_out_and_nothing_else() {
+        let chunk =
+            |kind: &[u8], data: &[u8]| [&(data.len() as u32).to_be_bytes(), kind, data, b"crc!"].concat();
+        let [head, profile, end] =
+            [(b"IHDR", 13), (b"iCCP", 1000), (b"IEND", 0)].map(|(k, n)| chunk(k, &vec![7; n]));
+        let with = [b"\x89PNG\r\n\x1a\n", &*head, &profile, &end].concat();
+        let without = [b"\x89PNG\r\n\x1a\n", &*head, &end].concat();
+        assert_eq!(without_profile(&with), without);
+        assert_eq!(without_profile(&without), without);
+        for length in 0..without.len() {
+            assert_eq!(without_profile(&without[..length]), without[..length]);
+        }
     }
 }
