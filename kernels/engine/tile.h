@@ -34,8 +34,6 @@ RQ_INLINE Place slot_place(const TileParams &p, u32 tile, u32 slot) {
 struct Slot {
     u32 tile, number;
 };
-// Where it is in memory.
-RQ_INLINE u64 slot_at(const TileParams &p, Slot slot) { return (u64)slot.tile * p.tile_slots + slot.number; }
 RQ_INLINE Slot slot_of(const TileParams &p, Place place) {
     const u32 column = place.x / p.tile_width, row = place.y / p.tile_height;
     const u32 x = place.x - column * p.tile_width, y = place.y - row * p.tile_height;
@@ -44,6 +42,8 @@ RQ_INLINE Slot slot_of(const TileParams &p, Place place) {
     const u32 chunk = y / 4 * ((p.tile_width + 7) / 8) + x / 8;
     return Slot{tile, chunk * chunk_lanes + y % 4 * 8 + x % 8};
 }
+// Where a slot is in memory.
+RQ_INLINE u64 slot_at(const TileParams &p, Slot slot) { return (u64)slot.tile * p.tile_slots + slot.number; }
 
 RQ_INLINE void store_slot(const TileParams &p, u64 slot, Path path) {
     path.info++;
@@ -103,6 +103,7 @@ RQ_INLINE bool is_time(const TileParams &p, u64 start, const RayTally &tally) {
     return p.budget_ticks != 0 && wave_broadcast((u32)(device_ticks() - start >= p.budget_ticks), 0) != 0 &&
            wave_any((tally.traced | tally.finished) != 0);
 }
+// The same, looked at now and then.
 RQ_INLINE bool is_over(const TileParams &p, u64 start, u32 turn, const RayTally &tally) {
     return turn % turns_unseen == 0 && is_time(p, start, tally);
 }

@@ -29,8 +29,7 @@ struct Stash {
     u32 count;
 
     RQ_METHOD static Stash of_this_wave(const TileParams &p) {
-        u32 *const after_scene = shared_memory<u32>() + p.stash_offset / 4;
-        return Stash{after_scene + thread_in_block() / wave_size() * wave_size() * words, 0};
+        return Stash{wave_memory(p, words), 0};
     }
     RQ_METHOD void put(u32 place, const Held &h) const {
         u32 *const m = memory + place;

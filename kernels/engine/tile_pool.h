@@ -52,10 +52,8 @@ struct Pool {
     Waiting waiting;
 
     RQ_METHOD static Pool of_this_wave(const TileParams &p) {
-        u32 *const after_scene = shared_memory<u32>() + p.stash_offset / 4;
-        const u32 wave_in_block = thread_in_block() / wave_size();
         return Pool{p.pools + global_wave() * (u64)(pool_paths() * record_quads + pool_paths() / 4),
-                    Waiting{reinterpret_cast<u16 *>(after_scene + wave_in_block * pool_paths()), 0, 0}};
+                    Waiting{reinterpret_cast<u16 *>(wave_memory(p, pool_paths_a_lane)), 0, 0}};
     }
     RQ_METHOD Quad *at(u32 quad, u32 entry) const { return quads + quad * pool_paths() + entry; }
     RQ_METHOD u32 *stopped() const { return reinterpret_cast<u32 *>(at(record_quads, 0)); }
@@ -69,19 +67,10 @@ struct Pool {
             store(state_quad, entry, Quad{0, no_pixel, 0, 0});
     }
     RQ_METHOD Path path(u32 entry, u32 info) const {
-        PathWords w;
-        RQ_UNROLL
-        for (u32 i = 0; i < 3; ++i) {
-            const Quad q = load(path_quad + i, entry);
-            w.word[4 * i] = q.x, w.word[4 * i + 1] = q.y, w.word[4 * i + 2] = q.z, w.word[4 * i + 3] = q.w;
-        }
-        return path_of(w, info);
+        return path_of(load_words(at(path_quad, entry), pool_paths()), info);
     }
     RQ_METHOD void store_path(u32 entry, const Path &path) const {
-        const PathWords w = words_of(path);
-        RQ_UNROLL
-        for (u32 i = 0; i < 3; ++i)
-            store(path_quad + i, entry, Quad{w.word[4 * i], w.word[4 * i + 1], w.word[4 * i + 2], w.word[4 * i + 3]});
+        store_words(at(path_quad, entry), pool_paths(), words_of(path));
     }
     RQ_METHOD void store_shadow(u32 entry, const Shadow &s) const {
         store(shadow_quad, entry, quad_of(s.from, s.direction.x));

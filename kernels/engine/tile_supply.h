@@ -24,6 +24,11 @@ RQ_INLINE Takers lanes_that(bool take) {
     return Takers{count_lanes(takers), wave_rank(takers), take};
 }
 
+// This wave's share of the on-chip memory behind the scene, of so many words a lane.
+RQ_INLINE u32 *wave_memory(const TileParams &p, u32 words) {
+    return shared_memory<u32>() + p.stash_offset / 4 + thread_in_block() / wave_size() * wave_size() * words;
+}
+
 // ---- primaries
 
 // Slots of a turn: a wave is given them at a time, and lanes of a narrow one one after the other.
@@ -87,9 +92,9 @@ RQ_INLINE u32 *hand_of(const TileParams &p) { return p.hands + global_wave() * (
 
 // Adds the places of the lanes that have one.
 RQ_INLINE void add_to_hand(const TileParams &p, u32 &count, u32 where) {
-    const LaneMask having = wave_ballot(where != no_pixel);
-    if (where != no_pixel) plain_store(hand_of(p) + 1 + count + wave_rank(having), where);
-    count += count_lanes(having);
+    const Takers having = lanes_that(where != no_pixel);
+    if (having.takes) plain_store(hand_of(p) + 1 + count + having.rank, where);
+    count += having.count;
 }
 // The last ones, one for each taker as far as they go.
 RQ_INLINE u32 take_from_hand(const TileParams &p, u32 &count, const Takers &takers) {
@@ -110,12 +115,6 @@ RQ_INLINE void take_rays(const TileParams &p, u32 &count, const Takers &takers, 
     h.path = load_slot(p, slot);
     clear_slot(p, slot);
 }
-// Leaves every lane's ray in its slot, and the lane idle.
-RQ_INLINE void leave_rays(const TileParams &p, u32 &count, Held &h) {
-    if (h.where != no_pixel) store_slot(p, slot_at(p, slot_of(p, held_place(h.where))), h.path);
-    add_to_hand(p, count, h.where);
-    h.where = no_pixel;
-}
 
 // What a wave can begin. `Whole`: its launch may take as long as it needs, no hand holds a ray, and paths may have hits;
 // what a slice's begin and end need would cost it some percent.
@@ -133,8 +132,12 @@ template <bool Whole> struct Supply {
         if (!Whole && in_hand != 0) take_rays(p, in_hand, takers, h);
         else primaries = take_primaries(p, grab, takers, h);
     }
-    // Leaves every lane's ray in its slot and in the hand.
-    RQ_METHOD void leave(const TileParams &p, Held &h) { leave_rays(p, in_hand, h); }
+    // Leaves every lane's ray in its slot and in the hand, and the lane idle.
+    RQ_METHOD void leave(const TileParams &p, Held &h) {
+        if (h.where != no_pixel) store_slot(p, slot_at(p, slot_of(p, held_place(h.where))), h.path);
+        add_to_hand(p, in_hand, h.where);
+        h.where = no_pixel;
+    }
     // Leaves the slots that it was given and did not begin; no lane has a ray.
     RQ_METHOD void end(const TileParams &p) {
         Held h;

@@ -216,21 +216,29 @@ RQ_INLINE Path path_of(const PathWords &w, u32 info) {
     return p;
 }
 
-RQ_INLINE void store_path(const RayStore &rays, u64 slot, const Path &p) {
-    const PathWords w = words_of(p);
+// In three quads, `stride` apart.
+RQ_INLINE void store_words(Quad *quads, u64 stride, const PathWords &w) {
     RQ_UNROLL
     for (u32 i = 0; i < 3; ++i)
-        plain_store(rays.quads + slot + i * rays.capacity,
+        plain_store(quads + i * stride,
                     Quad{w.word[4 * i], w.word[4 * i + 1], w.word[4 * i + 2], w.word[4 * i + 3]});
-    plain_store(rays.info + slot, p.info);
 }
-RQ_INLINE Path load_path(const RayStore &rays, u64 slot) {
+RQ_INLINE PathWords load_words(const Quad *quads, u64 stride) {
     PathWords w;
     RQ_UNROLL
     for (u32 i = 0; i < 3; ++i) {
-        const Quad q = plain_load(rays.quads + slot + i * rays.capacity);
+        const Quad q = plain_load(quads + i * stride);
         w.word[4 * i] = q.x, w.word[4 * i + 1] = q.y, w.word[4 * i + 2] = q.z, w.word[4 * i + 3] = q.w;
     }
+    return w;
+}
+
+RQ_INLINE void store_path(const RayStore &rays, u64 slot, const Path &p) {
+    store_words(rays.quads + slot, rays.capacity, words_of(p));
+    plain_store(rays.info + slot, p.info);
+}
+RQ_INLINE Path load_path(const RayStore &rays, u64 slot) {
+    const PathWords w = load_words(rays.quads + slot, rays.capacity);
     return path_of(w, plain_load(rays.info + slot));
 }
 

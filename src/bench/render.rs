@@ -403,7 +403,9 @@ fn run(device: &Arc<dyn Device>, scene: &Scene, plan: Plan, race: &mut Race) -> 
     }
     race.turn("counting", |contender, wanted| {
         if contender.settings.slice.is_none() {
-            let settings = Settings { pools: contender.render.pools(), ..contender.settings.clone() };
+            // As it was measured, without a trial.
+            let pools = contender.render.pools().or(contender.settings.pools);
+            let settings = Settings { pools, ..contender.settings.clone() };
             contender.effort = Some(count_effort(device, scene, &settings, wanted, stop)?);
         }
         Ok(())

@@ -23,9 +23,10 @@ impl Outputs {
         plots: Option<&Path>,
         reads: impl IntoIterator<Item = &'a Path>,
     ) -> Result<Outputs> {
-        spare([("--json", json), ("--csv", csv)], reads)?;
+        let files = [("--json", json), ("--csv", csv)];
+        spare(files, reads)?;
         if let Some(folder) = plots {
-            spare_plots(folder, [("--json", json), ("--csv", csv)])?;
+            spare_plots(folder, files)?;
             make_folder("--plots", folder)?;
         }
         let prepare = |path: Option<&Path>| path.map(Output::prepare).transpose();

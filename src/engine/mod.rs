@@ -22,6 +22,7 @@ mod world;
 
 pub use counters::{Counts, Effort};
 pub use target::Target;
+use trial::Trial;
 
 use crate::device::{Device, Mark};
 use crate::error::Result;
@@ -193,9 +194,8 @@ pub(crate) trait Engine: Send {
         EngineMemory::default()
     }
 
-    /// Whether the next launch traces from pools of paths, and whether that is settled; `None` for engines without the
-    /// choice.
-    fn pools(&self) -> Option<(bool, bool)> {
+    /// The choice between a lane's own paths and, the second way, pools of paths; `None` for engines without it.
+    fn pools(&self) -> Option<&Trial> {
         None
     }
 
@@ -321,12 +321,12 @@ impl Render {
 
     /// Whether the next launch traces from pools of paths; `None` where there is no choice ([`Settings::pools`]).
     pub fn pools(&self) -> Option<bool> {
-        self.engine.pools().map(|(pools, _)| pools)
+        self.engine.pools().map(Trial::second)
     }
 
     /// Whether launches stay as they are from now on: nothing is tried any more.
     pub fn is_settled(&self) -> bool {
-        self.engine.pools().is_none_or(|(_, settled)| settled)
+        self.engine.pools().is_none_or(Trial::is_over)
     }
 
     /// How full the tile queues are; `None` for engines without queues.

@@ -164,7 +164,7 @@ fn chip_bytes(flat: &Arrays) -> usize {
 }
 
 /// The variant of the kernels for general scenes.
-pub(super) const GENERAL: &str = "general";
+const GENERAL: &str = "general";
 
 /// Which variant of the kernels traces the scene.
 fn kernel_integrator(scene: &Scene) -> Result<&'static str> {

@@ -3,6 +3,7 @@
 
 use super::pace::Pace;
 use super::tiling::Tiling;
+use super::trial::Trial;
 use super::waves::{Hands, Persistent, Pools, STASHED, turn_slots};
 use super::{Counts, Engine, EngineMemory, Occupancy, Phase, Policy, Settings, Target, Timeline};
 use crate::device::{BLOCK_THREADS, Buffer, Kernel, Shape, cover, launch};
@@ -347,8 +348,8 @@ impl Engine for TileQueue {
         }
     }
 
-    fn pools(&self) -> Option<(bool, bool)> {
-        self.pools.as_ref().map(|pools| (pools.trial.second(), pools.trial.is_over()))
+    fn pools(&self) -> Option<&Trial> {
+        self.pools.as_ref().map(|pools| &pools.trial)
     }
 
     fn occupancy(&self) -> Result<Option<Occupancy>> {
