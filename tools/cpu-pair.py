@@ -1,20 +1,16 @@
 #!/usr/bin/env python3
 """Pairs rayq on one core with a plain C++ loop (tools/plain-loop.cpp) on the reference scenes at 1280x720.
 
-    tools/cpu-pair.py [target/release/rayq] [ROUNDS]
-
 Counts processor time, not the clock on the wall, so that a busy machine disturbs little, and takes turns. Prints
 MRays/s a core, medians, and rayq's speed over the loop's within each round. CXX names another compiler.
 """
+import argparse
 import os
 import resource
 import statistics
 import subprocess
-import sys
 import tempfile
 
-RAYQ = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "target/release/rayq")
-ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
 HERE = os.path.dirname(os.path.abspath(__file__))
 # The loop over spheres vectorises with these; the fastest for it, without changing what it computes but in signs of 0.
 FLAGS = ["-O3", "-march=native", "-std=c++17", "-fno-math-errno", "-fno-trapping-math", "-fno-signed-zeros",
@@ -23,6 +19,24 @@ ENGINES = {
     "megakernel": ["--engines", "megakernel"],
     "tile-queue": ["--engines", "tile-queue", "--policies", "adaptive"],
 }
+
+
+def rounds(text):
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def arguments():
+    about, details = __doc__.split("\n\n", 1)
+    parser = argparse.ArgumentParser(description=about, epilog=details)
+    parser.add_argument("rayq", nargs="?", default="target/release/rayq", help="the program (default: %(default)s)")
+    parser.add_argument("rounds", nargs="?", type=rounds, default=5, help="1 or more (default: %(default)s)")
+    given = parser.parse_args()
+    if not os.access(given.rayq, os.X_OK):
+        parser.error(f"{given.rayq}: no such program; build it by cargo build --release")
+    return os.path.abspath(given.rayq), given.rounds
 
 
 def processor_seconds(command):
@@ -52,6 +66,7 @@ def plain(program, scene):
     return int(text.split()[0]) / seconds / 1e6
 
 
+RAYQ, ROUNDS = arguments()
 os.chdir(os.path.dirname(HERE))
 with tempfile.TemporaryDirectory() as folder:
     program = os.path.join(folder, "plain-loop")
