@@ -424,6 +424,31 @@ fn info_says_what_it_reads() {
     assert!([".toml", ".json", ".obj", ".gltf", ".glb"].iter().all(|part| text.contains(part)), "{text}");
 }
 
+/// A mesh of two triangles stands in three places.
+#[test]
+fn info_tells_placed_triangles_from_stored_ones() {
+    let bench = Bench::new();
+    fs::write(bench.path("m.obj"), "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n").expect("written");
+    let object = |x: u32| format!("{{ type = 'mesh', file = 'm.obj', translate = [{x}, 0, 0] }}");
+    let objects = [0, 2, 4].map(object).join(", ");
+    let text = format!("camera = {{ from = [0, 0, 9], at = [0, 0, 0] }}\nobjects = [{objects}]\n");
+    fs::write(bench.path("s.toml"), text).expect("written");
+    let said = |words: &[&str]| {
+        let output = bench.command(words).output().expect("rayq starts");
+        assert_eq!(code(&output), 0, "{}", errors(&output));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let text = said(&["info", "s.toml"]);
+    assert!(
+        text.contains("triangles   6 placed, 2 stored\n") && text.contains("1, as 3 instances"),
+        "{text}"
+    );
+    let report: serde_json::Value = serde_json::from_str(&said(&["info", "--json", "s.toml"])).expect("JSON");
+    assert_eq!((&report["triangles"], &report["stored_triangles"]), (&6.into(), &2.into()));
+    let text = said(&["info", "m.obj"]);
+    assert!(text.contains("triangles   2 placed, 2 stored\n"), "{text}");
+}
+
 #[test]
 fn what_auto_took_is_told_unless_quiet() {
     let bench = Bench::new();

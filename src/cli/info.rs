@@ -106,14 +106,14 @@ impl ModelInfo {
 
 /// Lines of a name and a value about meshes.
 fn describe_meshes(summary: &Summary) -> Vec<(&'static str, String)> {
-    let Summary { meshes, instances, triangles, degenerate, area, bounds } = summary;
-    let triangles = match degenerate {
-        0 => triangles.to_string(),
-        _ => format!("{triangles}, {degenerate} degenerate ones left out"),
-    };
+    let Summary { meshes, instances, triangles, stored_triangles, degenerate, area, bounds } = summary;
+    let mut counts = format!("{triangles} placed, {stored_triangles} stored");
+    if *degenerate > 0 {
+        write!(counts, ", {degenerate} degenerate ones left out").expect("to a string");
+    }
     let bounds = bounds.map_or("none".into(), |[low, high]| format!("{low:?} to {high:?}"));
     vec![
-        ("triangles", triangles),
+        ("triangles", counts),
         ("area", format!("{area:.6}")),
         ("bounds", bounds),
         ("meshes", format!("{meshes}, as {instances} instances")),
@@ -178,7 +178,8 @@ struct SceneInfo {
 
 impl SceneInfo {
     fn of(scene: &Scene) -> SceneInfo {
-        let mut summary = Summary { meshes: scene.meshes.len(), ..Summary::default() };
+        let mut summary = Summary::default();
+        scene.meshes.iter().for_each(|mesh| summary.store(&mesh.mesh));
         for instance in &scene.instances {
             summary.add(&scene.meshes[instance.mesh as usize].mesh, &instance.transform);
         }

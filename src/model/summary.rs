@@ -5,15 +5,17 @@ use super::{Mesh, Model};
 use glam::{Affine3A, Vec3};
 use serde::Serialize;
 
-/// Counts and sizes of meshes as they stand in their world, every instance counted.
+/// Counts and sizes of meshes as they stand in their world.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// Meshes, each counted once.
     pub meshes: usize,
     /// Instances of them.
     pub instances: usize,
-    /// Triangles of all instances.
+    /// Triangles of all instances: what there is to see.
     pub triangles: u64,
+    /// Triangles of all meshes, each counted once: what is stored.
+    pub stored_triangles: u64,
     /// Triangles that were left out because their corners lie on a line or a point.
     pub degenerate: u64,
     /// Area of all instances, one side of each triangle.
@@ -25,12 +27,18 @@ pub struct Summary {
 impl Summary {
     /// Adds up `model`.
     pub fn of(model: &Model) -> Summary {
-        let mut summary =
-            Summary { meshes: model.meshes.len(), degenerate: model.degenerate, ..Summary::default() };
+        let mut summary = Summary { degenerate: model.degenerate, ..Summary::default() };
+        model.meshes.iter().for_each(|mesh| summary.store(mesh));
         for instance in &model.instances {
             summary.add(&model.meshes[instance.mesh as usize], &instance.transform);
         }
         summary
+    }
+
+    /// Adds a mesh, which instances may share.
+    pub fn store(&mut self, mesh: &Mesh) {
+        self.meshes += 1;
+        self.stored_triangles += mesh.triangles.len() as u64;
     }
 
     /// Adds an instance of a mesh.
