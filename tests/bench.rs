@@ -352,6 +352,12 @@ fn litmus_tests_hold_on_the_cpu() {
             "{test}"
         );
     }
+    // Fewer than a launch has are as many as a launch has, and that is said.
+    let out = rayq(folder.path(), "litmus --device cpu --lanes 4 --instances 5 --test message");
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(text.contains("16384 instances of each form; --instances 5: a launch has 16384"), "{text}");
+    let (text, code) = refusal("litmus --device cpu --instances 0");
+    assert!(text.contains("--instances") && text.contains("1..=4294967296") && code == 2, "{text}");
     let (text, code) = refusal("litmus --device cpu --lanes 3");
     assert!(text.contains("power of two") && code == 2, "{text}");
 }

@@ -23,7 +23,8 @@ pub struct Args {
     /// Tests
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = Test::ALL)]
     test: Vec<Test>,
-    /// Instances of each form of each test, at least
+    /// Instances of each form of each test, at least; rounded up to whole launches of 16384 on the CPU and 524288 on GPUs,
+    /// or of --lanes if these are more. By default 131072 and 8388608
     #[arg(long, value_parser = value_parser!(u64).range(1..=1 << 32))]
     instances: Option<u64>,
     /// Lanes, a power of two; by default 32768, or on the CPU a few a processor
@@ -61,7 +62,8 @@ struct Row {
     weakened: Counts,
 }
 
-/// Instances of a launch on a wide device and on the CPU: some tens of megabytes, some milliseconds.
+/// Instances of a launch on a wide device and on the CPU: some tens of megabytes, some milliseconds. The help of
+/// --instances names them.
 const INSTANCES_WIDE: u32 = 1 << 19;
 const INSTANCES_NARROW: u32 = 1 << 14;
 /// Looks of waves for each other before a round: about as long as the round.
@@ -75,8 +77,11 @@ pub fn run(args: &Args) -> Result<()> {
     let json = Arc::new(args.usual.json()?);
     let (device, plan) = args.plan()?;
     let info = device.info().clone();
-    let each = u64::from(plan.lanes) * u64::from(plan.rounds) * u64::from(plan.launches);
-    super::print(&format!("{}: {}; {each} instances of each form\n{}", info.id, info.name, head()))?;
+    let launch = u64::from(plan.lanes) * u64::from(plan.rounds);
+    let each = launch * u64::from(plan.launches);
+    let few = args.instances.filter(|&n| n < launch);
+    let few = few.map_or(String::new(), |n| format!("; --instances {n}: a launch has {launch}"));
+    super::print(&format!("{}: {}; {each} instances of each form{few}\n{}", info.id, info.name, head()))?;
     let mut report = Report { schema_version: 1, origin: Origin::here(), device: info, plan, tests: vec![] };
     let kept = Arc::clone(&json);
     let guard = Watchdog::end_process(
