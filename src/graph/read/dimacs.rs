@@ -28,20 +28,20 @@ fn problem(line: &[u8]) -> std::result::Result<(u64, u64), String> {
 }
 
 fn arc(line: &[u8], vertices: u64) -> Line<(u32, u32)> {
-    if is_comment(line) {
-        return Ok(None);
-    }
-    let said: Vec<_> = words(line).collect();
-    match said[..] {
-        [b"a", from, to, length] => {
+    let mut all = words(line);
+    // No list: there are as many of them as lines, and memory may be short.
+    let said: [Option<&[u8]>; 5] = std::array::from_fn(|_| all.next());
+    match said {
+        [None | Some(b"c"), ..] => Ok(None),
+        [Some(b"a"), Some(from), Some(to), Some(length), None] => {
             // Lengths say nothing here, but a word that is none shows a damaged line.
             if std::str::from_utf8(length).ok().and_then(|w| w.parse::<f64>().ok()).is_none() {
                 return Err(format!("'{}' is no length", shown(length)));
             }
             Ok(Some((vertex(from, vertices)?, vertex(to, vertices)?)))
         }
-        [b"p", ..] => Err("a second 'p' line".into()),
-        [b"a", ..] => Err(format!("an arc is 'a FROM TO LENGTH', found {} words", said.len())),
-        _ => Err(format!("expected 'a FROM TO LENGTH', found '{}'", shown(said[0]))),
+        [Some(b"p"), ..] => Err("a second 'p' line".into()),
+        [Some(b"a"), ..] => Err(format!("an arc is 'a FROM TO LENGTH', found {} words", words(line).count())),
+        [Some(word), ..] => Err(format!("expected 'a FROM TO LENGTH', found '{}'", shown(word))),
     }
 }
