@@ -3,6 +3,9 @@
 use std::fmt::{self, Write};
 use std::path::PathBuf;
 
+/// The exit code where memory does not suffice.
+pub const NO_MEMORY: u8 = 3;
+
 /// What can go wrong in rayq. The display text is one line, fit for a terminal, whatever is in a file's name.
 #[derive(Debug)]
 pub enum Error {
@@ -16,10 +19,8 @@ pub enum Error {
         device: String,
         /// What the memory was for.
         what: String,
-        /// Bytes asked for.
-        asked: u64,
-        /// Bytes free at that time.
-        free: u64,
+        /// How much is needed, and how much there is.
+        why: String,
     },
     /// A result cannot be written.
     Output {
@@ -37,11 +38,9 @@ impl fmt::Display for Error {
         let mut line = OneLine(f);
         match self {
             Error::Input(text) | Error::Device(text) => line.write_str(text),
-            Error::Memory { device, what, asked, free } => write!(
-                line,
-                "{device}: {what} needs {asked} bytes of device memory and {free} are free; choose a smaller image or \
-                 capacity"
-            ),
+            Error::Memory { device, what, why } => {
+                write!(line, "{device}: {what}: {why}; choose a smaller image or capacity")
+            }
             Error::Output { path, why } => write!(line, "{}: {why}", path.display()),
             Error::Interrupted(signal) => write!(line, "interrupted by signal {signal}"),
         }
@@ -65,11 +64,12 @@ impl<W: Write> Write for OneLine<W> {
 }
 
 impl Error {
-    /// The process exit code: 2 bad input, 3 device, 4 output, 128 + signal when interrupted.
+    /// The process exit code: 2 bad input, 3 device or memory, 4 output, 128 + signal when interrupted.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Input(_) => 2,
-            Error::Device(_) | Error::Memory { .. } => 3,
+            Error::Device(_) => 3,
+            Error::Memory { .. } => NO_MEMORY,
             Error::Output { .. } => 4,
             Error::Interrupted(signal) => 128 + *signal as u8,
         }

@@ -1,5 +1,6 @@
 //! Files that are read: regular ones, within a limit, and noted as they were before, so that changes can be noticed.
 
+use crate::memory;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -21,11 +22,9 @@ pub fn read(path: &Path, most: u64, instead: &str) -> Result<Vec<u8>, String> {
     }
     let mut bytes = vec![];
     let room = usize::try_from(about.len().min(most) + 1).unwrap_or(usize::MAX);
-    bytes
-        .try_reserve_exact(room)
-        .map_err(|_| format!("it needs {room} bytes of memory, more than there are"))?;
+    memory::reserve(&mut bytes, room)?;
     let file = File::open(path).map_err(|e| e.to_string())?;
-    file.take(most + 1).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
+    memory::may_fail(|| file.take(most + 1).read_to_end(&mut bytes)).map_err(|e| e.to_string())?;
     if bytes.len() as u64 > most {
         return Err(format!("it is larger than {most} bytes, the limit"));
     }

@@ -2,7 +2,11 @@
 
 use clap::Parser;
 use rayq::cli::{Cli, complain};
+use rayq::memory::Allocator;
 use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
 
 fn main() -> ExitCode {
     match Cli::parse().run() {

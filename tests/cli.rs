@@ -578,6 +578,47 @@ fn sizes_beyond_the_memory_of_the_process_are_refused() {
     assert!(text.contains("trees over 2097152 triangles: 536870912 bytes of memory are needed"), "{text}");
 }
 
+/// What nobody asked about beforehand is not granted either: a line and an exit code, no abort.
+#[cfg(target_os = "linux")]
+#[test]
+fn where_memory_ends_the_command_ends_with_a_line() {
+    let bench = Bench::new();
+    let sphere = "[[objects]]\ntype = 'sphere'\ncenter = [1, 2, 3]\nradius = 0.1\nmaterial = 'a'\n";
+    let scene =
+        "camera = { from = [0, 0, 3], at = [0, 0, 0] }\nmaterials = [{ name = 'a', type = 'dielectric' }]\n";
+    fs::write(bench.path("many.toml"), scene.to_owned() + &sphere.repeat(50_000)).expect("written");
+    fs::write(bench.path("out.png"), "an older picture").expect("written");
+    for (kilobytes, words, parts) in [
+        (
+            100_000,
+            "render many.toml -o out.png --device cpu --workers 1",
+            ["out of memory: ", "choose a smaller"],
+        ),
+        (
+            60_000,
+            "bench limits --device cpu --workers 1",
+            ["cpu: what is copied: 67108864 bytes", "choose a smaller"],
+        ),
+    ] {
+        let limited = format!("ulimit -v {kilobytes}; exec \"$0\" {words}");
+        let mut command = Command::new("sh");
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_rayq")]).current_dir(bench.folder.path());
+        let output = command.output().expect("there is a shell");
+        assert_eq!(output.status.code(), Some(3), "{words}: {}", errors(&output));
+        let text = complaint(&output);
+        let limit = format!("beyond its limit of {} (ulimit -v)", kilobytes * 1024);
+        assert!(parts.iter().all(|part| text.contains(part)) && text.contains(&limit), "{text}");
+    }
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -v 150000; exec \"$0\" info many.toml", env!("CARGO_BIN_EXE_rayq")]);
+    command.env("RAYON_NUM_THREADS", "512").current_dir(bench.folder.path());
+    let output = command.output().expect("there is a shell");
+    let wanted = "cannot start a thread for each processor: ";
+    assert!(code(&output) == 3 && complaint(&output).contains(wanted), "{}", errors(&output));
+    assert_eq!(fs::read(bench.path("out.png")).expect("there"), b"an older picture");
+    assert_eq!(fs::read_dir(bench.folder.path()).expect("there").count(), 2, "many.toml and out.png");
+}
+
 /// Case E41: a save that fails names path and reason, spoils nothing, and plain overwriting works.
 #[test]
 fn e41_failed_saves() {

@@ -27,13 +27,14 @@ mod watchdog;
 mod work;
 
 use crate::error::{Error, OneLine, Result};
+use crate::memory;
 use clap::{Parser, Subcommand};
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write as _, stderr, stdout};
 
 /// A ray tracer that lives by its concurrent queues, on AMD, NVIDIA and the CPU.
 ///
-/// Exit codes: 0 done, 2 bad input, 3 device, 4 output, 129, 130 or 143 interrupted (what was finished is saved).
+/// Exit codes: 0 done, 2 bad input, 3 device or memory, 4 output, 129, 130 or 143 interrupted (what was finished is saved).
 #[derive(Debug, Parser)]
 #[command(version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("RAYQ_COMMIT"), ")"))]
 pub struct Cli {
@@ -74,6 +75,7 @@ enum Command {
 impl Cli {
     /// Does what was asked.
     pub fn run(self) -> Result<()> {
+        start_threads()?;
         match self.command {
             Command::Render(args) => render::run(args),
             Command::Preview(args) => preview::run(args),
@@ -89,6 +91,18 @@ impl Cli {
             Command::Kernels(args) => kernels::run(&args),
         }
     }
+}
+
+/// Starts the threads of what the host does in parallel. They would start by themselves when they are first needed, and
+/// panic where the process may not have so many.
+fn start_threads() -> Result<()> {
+    memory::share_heap();
+    rayon::ThreadPoolBuilder::new().build_global().map_err(|e| {
+        Error::Device(format!(
+            "cannot start a thread for each processor: {e}; allow this process more (ulimit -u, ulimit -v), or set \
+             RAYON_NUM_THREADS to fewer"
+        ))
+    })
 }
 
 /// Writes to standard output. A reader that left early (`| head`) has what it wanted: no error.

@@ -182,8 +182,10 @@ impl<D: Driver> Device for Gpu<D> {
             Err(fault) if fault.out_of_memory => Err(Error::Memory {
                 device: format!("{} ({})", self.info.id, self.info.name),
                 what: what.into(),
-                asked: bytes,
-                free: driver.free_memory().unwrap_or(0),
+                why: format!(
+                    "{bytes} bytes of device memory are needed and {} are free",
+                    driver.free_memory().unwrap_or(0)
+                ),
             }),
             other => self.named(&format!("taking {bytes} bytes for {what}"), other),
         }

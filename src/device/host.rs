@@ -1,5 +1,6 @@
 //! The host's memory as a device's: what the CPU and the tests' simulator have in common.
 
+use crate::memory;
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -26,23 +27,26 @@ impl HostMemory {
         self.0.lock().expect("no panic under the lock")
     }
 
-    /// Takes `bytes`, contents undefined; `what` says what for. `None` if there is no room.
-    pub fn allocate(&self, bytes: u64, what: &str) -> Option<u64> {
-        let size = usize::try_from(bytes.max(1)).ok()?;
+    /// Takes `bytes`, contents undefined; `what` says what for.
+    ///
+    /// # Errors
+    /// As for [`memory::check`].
+    pub fn allocate(&self, bytes: u64, what: &str) -> Result<u64, String> {
+        let size = usize::try_from(bytes.max(1)).unwrap_or(usize::MAX);
         let alignment = if size >= 4 * HUGE_PAGE { HUGE_PAGE } else { ALIGNMENT };
-        let layout = Layout::from_size_align(size, alignment).ok()?;
-        // SAFETY: the size is not zero.
-        let address = unsafe { alloc(layout) } as u64;
-        if address == 0 {
-            return None;
-        }
+        let (layout, address) = memory::take(bytes, || {
+            let layout = Layout::from_size_align(size, alignment).ok()?;
+            // SAFETY: the size is not zero.
+            let address = unsafe { alloc(layout) };
+            (!address.is_null()).then_some((layout, address as u64))
+        })?;
         #[cfg(target_os = "linux")]
         if alignment == HUGE_PAGE {
             // SAFETY: the range is the allocation's; the advice changes no contents, and may be refused.
             unsafe { libc::madvise(address as *mut libc::c_void, size, libc::MADV_HUGEPAGE) };
         }
         self.allocations().insert(address, Allocation { what: what.to_owned(), layout });
-        Some(address)
+        Ok(address)
     }
 
     /// Gives it back.

@@ -1,6 +1,7 @@
 //! Lines of numbers, read in parallel; errors name file and line.
 
 use crate::error::{Error, Result};
+use crate::memory::may_fail;
 use rayon::prelude::*;
 
 /// Bytes that one thread reads at a time.
@@ -79,7 +80,7 @@ pub(super) fn entries<T: Send + Copy>(
         let mut found = vec![];
         for (place, line) in lines(part.text, 0) {
             match parse(line) {
-                Ok(Some(_)) if found.try_reserve(1).is_err() => {
+                Ok(Some(_)) if may_fail(|| found.try_reserve(1)).is_err() => {
                     return Err((part.start + place, NO_ROOM.into()));
                 }
                 Ok(entry) => found.extend(entry),
@@ -95,7 +96,7 @@ pub(super) fn entries<T: Send + Copy>(
         // What is too much comes first in the file, and is said first.
         let room = declared.map_or(u64::MAX, |d| d - entries.len() as u64);
         match read {
-            Ok(found) if found.len() as u64 <= room => match entries.try_reserve(found.len()) {
+            Ok(found) if found.len() as u64 <= room => match may_fail(|| entries.try_reserve(found.len())) {
                 Ok(()) => entries.extend(found),
                 Err(_) => return error_at(name, text, part.start, NO_ROOM),
             },

@@ -16,7 +16,7 @@ mod snap;
 use super::Graph;
 use crate::error::{Error, Result};
 use crate::{file, memory};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// Bytes of a file at most, unpacked.
@@ -84,7 +84,10 @@ fn load(path: &Path) -> std::result::Result<Vec<u8>, String> {
     if text.starts_with(&[0x1f, 0x8b]) {
         let packed = std::mem::take(&mut text);
         let mut unpacked = flate2::read::MultiGzDecoder::new(&packed[..]).take(most_unpacked() + 1);
-        unpacked.read_to_end(&mut text).map_err(|e| format!("damaged gzip file: {e}"))?;
+        memory::may_fail(|| unpacked.read_to_end(&mut text)).map_err(|e| match e.kind() {
+            ErrorKind::OutOfMemory => format!("there is no memory for more than {} bytes of it", text.len()),
+            _ => format!("damaged gzip file: {e}"),
+        })?;
         if text.len() as u64 > most_unpacked() {
             return Err(format!("it unpacks to more than {} bytes, the memory's limit", most_unpacked()));
         }

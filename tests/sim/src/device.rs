@@ -97,9 +97,12 @@ impl Device for SimDevice {
     fn allocate(&self, bytes: u64, what: &str) -> Result<u64> {
         let free = self.info.memory;
         let asked = bytes.max(1).next_multiple_of(16);
-        let address = if bytes <= free { self.memory.allocate(asked, what) } else { None };
-        let refused = || Error::Memory { device: "sim".into(), what: what.into(), asked: bytes, free };
-        let address = address.ok_or_else(refused)?;
+        let address = match bytes <= free {
+            true => self.memory.allocate(asked, what),
+            false => Err(format!("{bytes} bytes of memory are needed and {free} are free")),
+        };
+        let refused = |why| Error::Memory { device: "sim".into(), what: what.into(), why };
+        let address = address.map_err(refused)?;
         // Contents are undefined: make a read of them show.
         // SAFETY: just allocated with this size.
         unsafe { HostMemory::fill(address, 0xa5, asked) };
