@@ -21,6 +21,8 @@ pub const MAX_TEXELS: u64 = 1 << 27;
 /// No format packs more texels into a byte: deflate makes 1032 bytes of one, and a PNG has 8 pixels a byte at most.
 /// What claims more is broken, and is refused before memory is taken for it.
 const MAX_TEXELS_A_BYTE: u64 = 8 * 1032;
+/// Bytes of a Radiance head at most: the decoder keeps all of it.
+const MAX_HDR_HEAD: usize = 1 << 16;
 /// Bytes that a texel takes while a picture is decoded: what comes out of the decoder and what it becomes; words of a
 /// PNG, three coefficients and colours of a JPEG, floats.
 const PNG_BYTES: u64 = 16;
@@ -72,7 +74,7 @@ fn check_size(width: u32, height: u32, bytes: &[u8], each: u64) -> std::result::
     match () {
         () if texels == 0 => refuse("none".into()),
         () if width.max(height) > MAX_SIDE || texels > MAX_TEXELS => {
-            refuse(format!("too many; allowed: {MAX_SIDE} a side and {MAX_TEXELS} together"))
+            refuse(format!("too many; allowed: {MAX_SIDE} a side and {MAX_TEXELS} together; make it smaller"))
         }
         () if texels > MAX_TEXELS_A_BYTE * held => {
             refuse(format!("more than a picture of {held} bytes holds"))
@@ -122,12 +124,12 @@ fn decode_png(bytes: &[u8]) -> Decoded {
 
 fn decode_jpeg(bytes: &[u8]) -> Decoded {
     let broken = |e: zune_jpeg::errors::DecodeErrors| format!("is broken: {e}");
-    // No vector instructions: the same bits on every machine, whatever features other crates ask of the decoder.
+    // Any size that the format has: ours are checked below, in our words. No vector instructions: the same bits on every machine, whatever features other crates ask of the decoder.
     let options = DecoderOptions::default()
         .set_use_unsafe(false)
         .set_strict_mode(true)
-        .set_max_width(MAX_SIDE as usize)
-        .set_max_height(MAX_SIDE as usize)
+        .set_max_width(u16::MAX.into())
+        .set_max_height(u16::MAX.into())
         .jpeg_set_out_colorspace(ColorSpace::RGB);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
     decoder.decode_headers().map_err(broken)?;
@@ -144,6 +146,9 @@ fn decode_jpeg(bytes: &[u8]) -> Decoded {
 
 fn decode_hdr(bytes: &[u8]) -> Decoded {
     let broken = |e: image::ImageError| format!("is broken: {e}");
+    if bytes.len() > MAX_HDR_HEAD && !ends_head(&bytes[..MAX_HDR_HEAD]) {
+        return Err(format!("is broken: its head does not end within {MAX_HDR_HEAD} bytes, the limit"));
+    }
     // Old files call themselves RGBE instead of RADIANCE, which only the lenient reader accepts.
     let decoder = HdrDecoder::new_nonstrict(Cursor::new(bytes)).map_err(broken)?;
     let (width, height) = decoder.dimensions();
@@ -151,6 +156,12 @@ fn decode_hdr(bytes: &[u8]) -> Decoded {
     let picture = DynamicImage::from_decoder(decoder).map_err(broken)?;
     let texels = picture.into_rgb32f().into_raw().as_chunks().0.to_vec();
     Ok((width, height, Texels::Floats(texels)))
+}
+
+/// Whether a Radiance file begins with a whole head: lines, an empty one, and that of the size.
+fn ends_head(begin: &[u8]) -> bool {
+    let empty = begin.windows(2).position(|two| two == b"\n\n");
+    empty.is_some_and(|at| begin[at + 2..].contains(&b'\n'))
 }
 
 /// Most texels of all the images of a model.

@@ -64,6 +64,28 @@ fn e36_hopeless_pictures_are_refused() {
     assert!(error.to_string().contains("8192 x 8192 texels are more than a picture of"), "{error}");
 }
 
+/// What formats other than PNG claim about themselves.
+#[test]
+fn heads_that_claim_too_much_are_refused() {
+    let too_many =
+        "65535 x 65535 texels are too many; allowed: 32768 a side and 134217728 together; make it smaller";
+    let refusal =
+        |bytes: &[u8]| model::image::decode(Path::new("a"), bytes).expect_err("a bad picture").to_string();
+    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/sampler/tiles.jpg");
+    let mut jpeg = std::fs::read(assets).expect("shipped");
+    let frame = jpeg.windows(2).position(|two| two == [0xff, 0xc0]).expect("a baseline JPEG");
+    jpeg[frame + 5..frame + 9].fill(0xff);
+    assert!(refusal(&jpeg).contains(too_many), "{}", refusal(&jpeg));
+    assert!(refusal(b"#?RADIANCE\n\n-Y 65535 +X 65535\n").contains(too_many));
+    for line in [&b"A=1\n"[..], b"# ", b"EXPOSURE=1", b"\n"] {
+        let endless = [&b"#?RADIANCE\n"[..], &line.repeat(1 << 17)].concat();
+        let text = refusal(&endless);
+        let wanted =
+            if line == b"\n" { "is broken: " } else { "its head does not end within 65536 bytes, the limit" };
+        assert!(text.contains(wanted), "{text}");
+    }
+}
+
 /// Mends the checksum of a PNG's header.
 fn with_crc(mut png: Vec<u8>) -> Vec<u8> {
     let mut crc = !0u32;
@@ -104,4 +126,9 @@ fn radiance_pictures_are_linear() {
     bytes.extend([128, 64, 32, 129, 0, 0, 0, 0]);
     let image = model::image::decode(Path::new("a.hdr"), &bytes).expect("a good picture");
     assert_eq!(image.texels, Texels::Floats(vec![[1.0, 0.5, 0.25], [0.0; 3]]));
+    // Longer than a head may be, as most are.
+    let mut long = b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 256 +X 256\n".to_vec();
+    long.extend([128, 64, 32, 129].repeat(256 * 256));
+    let image = model::image::decode(Path::new("b.hdr"), &long).expect("a good picture");
+    assert_eq!((image.width, image.height), (256, 256));
 }
