@@ -369,7 +369,10 @@ fn wrong_meshes_are_refused() {
     };
     let sphere = "generator = { kind = 'displaced-sphere', subdivisions = 3 }";
     for (keys, wanted) in [
-        (format!("{sphere}, material = 'grey', scale = 0"), "objects[0].scale[0]: 0 is out of range"),
+        (
+            format!("{sphere}, material = 'grey', scale = 0"),
+            "objects[0].scale[0]: 0 is out of range; allowed: 1e-9 to 1e9, with either sign",
+        ),
         (format!("{sphere}, material = 'grey', scale = [1, 1, 0]"), "objects[0].scale[2]: 0 is out of range"),
         (format!("{sphere}, material = 'grey', file = 'a.obj'"), "objects[0].generator: "),
         (sphere.to_owned(), "the key `material` is missing"),

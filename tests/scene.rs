@@ -278,6 +278,8 @@ fn each_number_has_its_range() {
         ("materials = [{ name = 'a', type = 'dielectric', ior = 0 }]", "materials[0].ior: 0 "),
         ("objects = [{ type = 'sphere', center = [0, 0, 0], radius = -1 }]", "objects[0].radius: -1 "),
         ("objects = [{ type = 'plane', normal = [0, 0, 0], offset = 1 }]", "objects[0].normal: has length 0"),
+        ("objects = [{ type = 'plane', normal = [0, 1, 0], offset = inf }]", "objects[0].offset: inf "),
+        ("objects = [{ type = 'plane', normal = [0, 1, 0], offset = 1e10 }]", "objects[0].offset: 1e10 "),
         ("objects = [{ type = 'cube' }]", "objects[0].type: \"cube\" is unknown"),
     ] {
         let text = refusal(with_camera(entry));
@@ -477,6 +479,10 @@ fn a_plane_means_the_same_with_a_normal_of_any_length() {
     let plane = "objects = [{ type = 'plane', normal = [0, -4, 0], offset = 2, material = 'a' }]";
     let scene = with_camera(&format!("{materials}{plane}")).expect("a good scene");
     assert_eq!((scene.planes[0].normal, scene.planes[0].offset), (-Vec3::Y, 0.5));
+    let far = plane.replace("-4", "1e-3").replace("offset = 2", "offset = 1e8");
+    let text = refusal(with_camera(&format!("{materials}{far}")));
+    let wanted = "objects[0].offset: divided by the normal's length, 0.001: 1e11 is out of range; allowed: -1e9 to 1e9";
+    assert!(text.contains(wanted), "{text}");
 }
 
 #[test]

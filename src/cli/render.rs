@@ -183,11 +183,10 @@ impl Args {
 }
 
 pub(super) fn parse_seconds(text: &str) -> std::result::Result<Duration, String> {
-    let seconds = text.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
-    // A century: sums of instants and durations stay within their range.
-    let usable = seconds.filter(|s| !s.is_zero() && s.as_secs() < 3_000_000_000);
-    usable.ok_or_else(|| {
-        "give a number of seconds above 0 and below 3e9; without the option there is no limit".to_owned()
+    // A nanosecond to a century: sums of instants and durations stay within their range.
+    let usable = text.parse().ok().filter(|s| (1e-9..=3e9).contains(s));
+    usable.map(Duration::from_secs_f64).ok_or_else(|| {
+        "give a number of seconds from 1e-9 to 3e9; without the option there is no limit".to_owned()
     })
 }
 
@@ -236,8 +235,8 @@ mod tests {
     #[test]
     fn seconds() {
         assert_eq!(parse_seconds("0.5"), Ok(Duration::from_millis(500)));
-        for bad in ["", "0", "-1", "nan", "inf", "1e300", "x"] {
-            assert!(parse_seconds(bad).is_err(), "{bad}");
+        for bad in ["", "0", "-1", "nan", "inf", "1e300", "1e-300", "1e-10", "x"] {
+            assert!(parse_seconds(bad).is_err_and(|why| why.contains("from 1e-9 to 3e9")), "{bad}");
         }
     }
 }

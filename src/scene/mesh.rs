@@ -164,7 +164,9 @@ fn place(entry: &mut ObjectEntry) -> Checked<DAffine3> {
 
 fn scale(Triple(factors): Triple) -> Checked<DVec3> {
     for (i, Real(factor)) in factors.into_iter().enumerate() {
-        in_range(Real(factor.abs()), FACTORS).within(i)?;
+        in_range(Real(factor.abs()), FACTORS)
+            .map_err(|fault| Fault::new(fault.message + ", with either sign"))
+            .within(i)?;
     }
     Ok(DVec3::from(factors.map(|f| f.0)))
 }

@@ -250,9 +250,12 @@ fn plane(entry: &mut ObjectEntry, names: &Names) -> Checked<Plane> {
     let offset = need(entry.offset.take(), "offset")?;
     in_range(offset, COORDINATES).within("offset")?;
     let length = DVec3::from(normal.0.map(|n| n.0)).dot(unit_normal);
+    let distance = in_range(Real(offset.0 / length), COORDINATES).map_err(|fault| {
+        Fault::new(format!("divided by the normal's length, {}: {}", shown(length), fault.message))
+    });
     Ok(Plane {
         normal: unit_normal.as_vec3(),
-        offset: in_range(Real(offset.0 / length), COORDINATES).within("offset")?,
+        offset: distance.within("offset")?,
         material: material_index(entry, names)?,
     })
 }
