@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 /// Names in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
@@ -58,6 +59,21 @@ fn overwriting_puts_the_new_file_in_place_of_the_old() {
     output.write(b"new").expect("writable");
     assert_eq!(fs::read(&path).expect("there"), b"new");
     assert_eq!(names(folder.path()), ["out.png"]);
+}
+
+/// What a killed write left goes with the next one into its folder, but not what may still be written to.
+#[test]
+fn leftovers_of_killed_writes_go() {
+    let folder = temporary_folder();
+    let [old, young, other] =
+        [".rayq-old.part", ".rayq-young.part", "other.part"].map(|n| folder.path().join(n));
+    for (path, hours) in [(&old, 2), (&young, 0), (&other, 2)] {
+        let file = fs::File::create(path).expect("writable");
+        let time = SystemTime::now() - Duration::from_secs(hours * 3600);
+        file.set_modified(time).expect("settable");
+    }
+    Output::picture(&folder.path().join("out.png")).and_then(|out| out.write(b"new")).expect("writable");
+    assert_eq!(names(folder.path()), [".rayq-young.part", "other.part", "out.png"]);
 }
 
 #[test]

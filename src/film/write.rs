@@ -7,7 +7,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 #[cfg(unix)]
-use std::time::{Duration, Instant};
+use std::time::Instant;
+use std::time::{Duration, SystemTime};
+
+/// How the names of files begin and end that are not whole yet.
+const PREFIX: &str = ".rayq-";
+const SUFFIX: &str = ".part";
 
 /// A place for a result, found good before there is a result.
 #[derive(Debug)]
@@ -76,8 +81,29 @@ fn find_target(path: &Path) -> io::Result<Target> {
         Err(e) if e.kind() == ErrorKind::NotFound => path.to_owned(),
         Err(e) => return Err(e),
     };
-    temporary_beside(&target)?;
+    let temporary = temporary_beside(&target)?;
+    sweep(folder_of(&target), temporary.as_file().metadata()?.modified()?).ok();
     Ok(Target::File(target))
+}
+
+/// No write goes on for so long without a byte.
+const STALE: Duration = Duration::from_secs(3600);
+
+/// Removes what writes into this folder left that were killed on the way, so that it does not pile up. `now` is the file
+/// system's time.
+fn sweep(folder: &Path, now: SystemTime) -> io::Result<()> {
+    let temporary = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+    let stale = |path: &Path| {
+        let about = fs::symlink_metadata(path)?;
+        let age = now.duration_since(about.modified()?);
+        io::Result::Ok(about.is_file() && age.is_ok_and(|age| age > STALE))
+    };
+    for entry in fs::read_dir(folder)?.flatten() {
+        if temporary(&entry.file_name().to_string_lossy()) && stale(&entry.path()).unwrap_or(false) {
+            fs::remove_file(entry.path()).ok();
+        }
+    }
+    Ok(())
 }
 
 /// How long a pipe's reader may take to come.
@@ -121,7 +147,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// A new file in the folder of `path`, open for writing; gone when dropped.
 fn temporary_beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".rayq-").suffix(".part");
+    builder.prefix(PREFIX).suffix(SUFFIX);
     // Opened here and not by the crate, for permissions as of any other new file and errors in the system's words.
     builder.make_in(folder_of(path), |name| OpenOptions::new().write(true).create_new(true).open(name))
 }
