@@ -356,6 +356,42 @@ fn refusals_name_the_way_out() {
             3,
             &["at path:5, glfq, run 0 of 5; give a longer --timeout or a smaller"],
         ),
+        (
+            "bench limits --timeout 0.000001",
+            3,
+            &[
+                "not finished within 0.000001 s, at the device's limits, copy within memory; give a longer --timeout",
+            ],
+        ),
+        (
+            "bench queue --limits --queues sfq --timeout 0.000001",
+            3,
+            &["at the device's limits, copy within memory"],
+        ),
+        (
+            "profile bfs path:5 --timeout 0.000001",
+            3,
+            &[
+                "not finished within 0.000001 s, at path:5, ",
+                "; what was finished is kept; give a longer --timeout, or leave that one out",
+            ],
+        ),
+        (
+            "verify --queue glfq --ops 100000000 --timeout 0.000001",
+            3,
+            &[
+                "not finished within 0.000001 s, at ",
+                "; what was finished is kept; give a longer --timeout, or leave that one out",
+            ],
+        ),
+        (
+            "litmus --instances 100000000 --timeout 0.000001",
+            3,
+            &[
+                "not finished within 0.000001 s, at ",
+                "; what was finished is kept; give a longer --timeout, or leave that one out",
+            ],
+        ),
     ] {
         let output =
             bench.command(&[&words.split(' ').collect::<Vec<_>>()[..], &["--device", "cpu"]].concat());

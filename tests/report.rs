@@ -91,6 +91,33 @@ fn a_profiler_that_fails_is_an_error_if_it_was_named() {
     assert!(out.status.code() == Some(2) && text(&out.stderr).contains("ncu-of-nobody: no such profiler"));
 }
 
+/// What is profiled may hang, and so may a profiler: both end with the time limit, and what was counted before stays.
+#[test]
+fn a_profiler_that_never_ends_is_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hang = "sleep 300 & echo $! > sleeper; wait";
+    fake_ncu(folder.path(), &recorded(), &format!("if [ -e once ]; then {hang}; fi; touch once"));
+    let end = |words: &str, timeout: &str| {
+        let start = Instant::now();
+        let args = format!("profile {words} --device cpu --profiler ./ncu --timeout {timeout} --json p.json");
+        let out = rayq(folder.path(), &args);
+        assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+        assert_eq!(out.status.code(), Some(3), "{}", text(&out.stderr));
+        text(&out.stderr)
+    };
+    let said = end("bfs grid:4x4 --queues glfq", "5");
+    let parts =
+        ["not finished within 5 s, at ncu: grid:4x4, ", "what was finished is kept; give a longer --timeout"];
+    assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+    assert_eq!(json(&folder.path().join("p.json"))["rows"].as_array().map(Vec::len), Some(1));
+    let sleeper = std::fs::read_to_string(folder.path().join("sleeper")).expect("the second run hangs");
+    // Gone, or still to be fetched by its new parent.
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", sleeper.trim())).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "{state}");
+    let said = end("queue --queues glfq --lanes 2 --turns 1", "0.000001");
+    assert!(said.contains("not finished within 0.000001 s, at "), "{said}");
+}
+
 #[test]
 fn without_a_profiler_the_devices_clock_says_what_it_can() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -19,6 +19,13 @@ const FACTOR: f32 = 0.9999;
 /// Where the waves' sum of tickets is: a line apart from the tickets.
 const TICKET_SUM: usize = 16;
 
+/// What the ceilings are called.
+const COPY: &str = "copy within memory";
+const FUSED_ADDS: &str = "fp32 multiply-adds";
+const TICKETS: &str = "tickets of one word";
+const SWAPS: &str = "64-bit swaps, coalesced";
+const ON_CHIP_SWAPS: &str = "64-bit swaps, on chip";
+
 /// The ceilings of a device, each a rate a second; medians of five.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Limits {
@@ -102,26 +109,31 @@ impl Limits {
     pub fn lines(&self) -> [(&'static str, Spread, &'static str); 5] {
         let scaled = |s: Spread, by: f64| Spread { median: s.median / by, min: s.min / by, max: s.max / by };
         [
-            ("copy within memory", scaled(self.copy_bytes, 1e9), "GB/s read and written"),
-            ("fp32 multiply-adds", scaled(self.fused_adds, 1e9), "G/s"),
-            ("tickets of one word", scaled(self.tickets, 1e9), "G lane-tickets/s, one add a wave"),
-            ("64-bit swaps, coalesced", scaled(self.swaps, 1e9), "G/s"),
-            ("64-bit swaps, on chip", scaled(self.on_chip_swaps, 1e9), "G/s"),
+            (COPY, scaled(self.copy_bytes, 1e9), "GB/s read and written"),
+            (FUSED_ADDS, scaled(self.fused_adds, 1e9), "G/s"),
+            (TICKETS, scaled(self.tickets, 1e9), "G lane-tickets/s, one add a wave"),
+            (SWAPS, scaled(self.swaps, 1e9), "G/s"),
+            (ON_CHIP_SWAPS, scaled(self.on_chip_swaps, 1e9), "G/s"),
         ]
     }
 }
 
-/// Measures every ceiling. What each kernel leaves is checked before its figure counts.
+/// Measures every ceiling. What each kernel leaves is checked before its figure counts. `next` hears which one comes next
+/// and says whether it shall.
 ///
 /// # Errors
-/// The device's own; a result that is not what the kernel should leave.
-pub fn measure(device: &Arc<dyn Device>) -> Result<Limits> {
+/// The device's own and that of `next`; a result that is not what the kernel should leave.
+pub fn measure(device: &Arc<dyn Device>, next: impl Fn(&str) -> Result<()>) -> Result<Limits> {
+    let of = |what: &str, ceiling: fn(&Arc<dyn Device>) -> Result<Spread>| {
+        next(what)?;
+        ceiling(device)
+    };
     Ok(Limits {
-        copy_bytes: copy(device)?,
-        fused_adds: fused_adds(device)?,
-        tickets: tickets(device)?,
-        swaps: swaps(device)?,
-        on_chip_swaps: on_chip_swaps(device)?,
+        copy_bytes: of(COPY, copy)?,
+        fused_adds: of(FUSED_ADDS, fused_adds)?,
+        tickets: of(TICKETS, tickets)?,
+        swaps: of(SWAPS, swaps)?,
+        on_chip_swaps: of(ON_CHIP_SWAPS, on_chip_swaps)?,
     })
 }
 

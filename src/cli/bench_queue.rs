@@ -278,7 +278,8 @@ pub fn run(args: &Args) -> Result<()> {
     let guard = Guard::new(start, args.limit.timeout, BENCH_WAY_OUT, save)?;
     let device = args.usual.open(None)?;
     let cases = args.cases(&device)?;
-    let limits = args.limits.then(|| super::bench_limits::told(&device, args.usual.quiet)).transpose()?;
+    let limits =
+        args.limits.then(|| super::bench_limits::told(&device, args.usual.quiet, &guard)).transpose()?;
     let mut report = Report {
         schema_version: 1,
         origin: Origin::here(),

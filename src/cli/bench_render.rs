@@ -190,7 +190,8 @@ pub fn run(args: &Args) -> Result<()> {
         kept.write(&report, || bench_table::csv(&report), |folder| bench_table::plots(folder, &report))
     };
     let guard = Guard::new(start, args.limit.timeout, BENCH_WAY_OUT, save)?;
-    let limits = args.limits.then(|| super::bench_limits::told(&device, args.usual.quiet)).transpose()?;
+    let limits =
+        args.limits.then(|| super::bench_limits::told(&device, args.usual.quiet, &guard)).transpose()?;
     let mut report = Report {
         schema_version: 2,
         origin: Origin::here(),

@@ -2,9 +2,8 @@
 
 use super::progress::Status;
 use super::report::Origin;
-use super::signals::Signals;
 use super::usual::{TimeLimit, Usual};
-use super::watchdog::Watchdog;
+use super::watchdog::{BENCH_WAY_OUT, Guard};
 use crate::bench::litmus::{Counts, Plan, Test, run as race};
 use crate::device::{self, Device, DeviceInfo};
 use crate::error::{Error, Result};
@@ -73,8 +72,10 @@ const PATIENCE_NARROW: u32 = 16;
 /// Runs the tests and reports.
 pub fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
-    let signals = Signals::install()?;
     let json = Arc::new(args.usual.json()?);
+    let kept = Arc::clone(&json);
+    let guard =
+        Guard::at_once(start, args.limit.timeout, BENCH_WAY_OUT, move |report: Report| report.write(&kept))?;
     let (device, plan) = args.plan()?;
     let info = device.info().clone();
     let launch = u64::from(plan.lanes) * u64::from(plan.rounds);
@@ -83,15 +84,10 @@ pub fn run(args: &Args) -> Result<()> {
     let few = few.map_or(String::new(), |n| format!("; --instances {n}: a launch has {launch}"));
     super::print(&format!("{}: {}; {each} instances of each form{few}\n{}", info.id, info.name, head()))?;
     let mut report = Report { schema_version: 1, origin: Origin::here(), device: info, plan, tests: vec![] };
-    let kept = Arc::clone(&json);
-    let guard = Watchdog::end_process(
-        signals,
-        args.limit.timeout.map(|limit| start + limit),
-        move |report: Report| report.write(&kept),
-    );
     let end = args.test.iter().try_for_each(|&test| {
         let status = Status::new(args.usual.quiet);
         status.show(test.name());
+        guard.at(test.name().into());
         let strong = race(&device, test, false, plan)?;
         let weakened = race(&device, test, true, plan)?;
         drop(status);

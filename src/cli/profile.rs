@@ -2,7 +2,8 @@
 
 use super::progress::Status;
 use super::report::Origin;
-use super::usual::Usual;
+use super::usual::{TimeLimit, Usual};
+use super::watchdog::{BENCH_WAY_OUT, Guard};
 use super::work::parse_tile;
 use crate::bench::bfs;
 use crate::bench::plot::{Plot, Series};
@@ -21,7 +22,7 @@ use serde::Serialize;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What to measure.
 #[derive(Debug, clap::Subcommand)]
@@ -47,6 +48,8 @@ struct Common {
     /// Write plots of the costs over lanes here, as SVG and PNG
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
+    #[command(flatten)]
+    limit: TimeLimit,
     #[command(flatten)]
     usual: Usual,
 }
@@ -139,21 +142,39 @@ pub const PASS: Duration = Duration::from_millis(20);
 
 /// The JSON form.
 #[derive(Serialize)]
-struct Report<'a> {
+struct Report {
     schema_version: u32,
     #[serde(flatten)]
     origin: Origin,
-    device: &'a DeviceInfo,
+    device: DeviceInfo,
     #[serde(flatten)]
-    measured: &'a Measured,
+    measured: Measured,
+}
+
+impl Report {
+    fn new(device: &DeviceInfo, measured: &Measured) -> Report {
+        Report {
+            schema_version: 1,
+            origin: Origin::here(),
+            device: device.clone(),
+            measured: measured.clone(),
+        }
+    }
+
+    fn plot(&self, folder: &Path) -> Result<()> {
+        write_plots(folder, &self.measured, &self.device)
+    }
 }
 
 /// Measures and reports.
 pub fn run(command: &Command) -> Result<()> {
+    let start = Instant::now();
     match command {
-        Command::Queue(args) => args.common.run(&[], |device| args.works(device)),
-        Command::Render(args) => args.common.run(&Scene::load(&args.scene)?.files, |_| Ok(args.works())),
-        Command::Bfs(args) => args.common.run(&[PathBuf::from(&args.graph)], |_| Ok(args.works())),
+        Command::Queue(args) => args.common.run(start, &[], |device| args.works(device)),
+        Command::Render(args) => {
+            args.common.run(start, &Scene::load(&args.scene)?.files, |_| Ok(args.works()))
+        }
+        Command::Bfs(args) => args.common.run(start, &[PathBuf::from(&args.graph)], |_| Ok(args.works())),
     }
 }
 
@@ -228,23 +249,35 @@ impl BfsArgs {
 }
 
 impl Common {
-    /// `reads`: files that the works read.
+    /// For a command that began at `start`; `reads`: files that the works read.
     fn run(
         &self,
+        start: Instant,
         reads: &[PathBuf],
         works: impl FnOnce(&Arc<dyn Device>) -> Result<Vec<Work>>,
     ) -> Result<()> {
         let reads = reads.iter().map(PathBuf::as_path);
-        let outputs = self.usual.outputs(None, self.plots.as_deref(), reads)?;
+        let outputs = Arc::new(self.usual.outputs(None, self.plots.as_deref(), reads)?);
+        let kept = Arc::clone(&outputs);
+        let save = move |report: Report| kept.write(&report, String::new, |folder| report.plot(folder));
+        let guard = Guard::new(start, self.limit.timeout, BENCH_WAY_OUT, save)?;
         let device = self.usual.open(None)?;
         let works = works(&device)?;
         let status = Status::new(self.usual.quiet);
-        let measured = measure(&device, &self.wish(), &works, |text| status.show(text))?;
-        drop(status);
-        super::print(&table(&measured, device.info()))?;
-        let report =
-            Report { schema_version: 1, origin: Origin::here(), device: device.info(), measured: &measured };
-        outputs.write(&report, String::new, |folder| write_plots(folder, &measured, device.info()))
+        let tell = |text: &str, so_far: &Measured| {
+            status.show(text);
+            guard.at(text.to_owned());
+            if !so_far.rows.is_empty() {
+                guard.keep(Report::new(device.info(), so_far));
+            }
+        };
+        let (measured, end) = measure(&device, &self.wish(), &works, &|| guard.go_on(), &tell);
+        drop((status, guard));
+        let (report, rows) = (Report::new(device.info(), &measured), measured.rows.len());
+        if rows > 0 {
+            super::print(&table(&measured, device.info()))?;
+        }
+        outputs.finish(end, rows, &report, String::new, |folder| report.plot(folder))
     }
 
     fn wish(&self) -> Wish {

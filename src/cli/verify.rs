@@ -2,9 +2,8 @@
 
 use super::progress::Status;
 use super::report::Origin;
-use super::signals::Signals;
 use super::usual::{TimeLimit, Usual};
-use super::watchdog::Watchdog;
+use super::watchdog::{BENCH_WAY_OUT, Guard};
 use crate::bench::queue::Workload;
 use crate::bench::verify::{Clock, Plan, Recording, Stamp, record};
 use crate::device::{self, Device, DeviceInfo};
@@ -173,23 +172,21 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(file) = &args.history {
         return judge_file(file, &args.window);
     }
-    let signals = Signals::install()?;
     let json = Arc::new(args.usual.json()?);
+    let kept = Arc::clone(&json);
+    // A launch or a judge may take long: neither is waited for.
+    let guard =
+        Guard::at_once(start, args.limit.timeout, BENCH_WAY_OUT, move |report: Report| report.write(&kept))?;
     let device = args.usual.open(None)?;
     let mut report =
         Report { schema_version: 1, origin: Origin::here(), device: device.info().clone(), verdicts: vec![] };
     let plans = args.plans(&device)?;
-    // A launch or a judge may take long: neither is waited for.
-    let kept = Arc::clone(&json);
-    let guard = Watchdog::end_process(
-        signals,
-        args.limit.timeout.map(|limit| start + limit),
-        move |report: Report| report.write(&kept),
-    );
     guard.keep(report.clone());
     let end = plans.iter().try_for_each(|plan| {
         let status = Status::new(args.usual.quiet);
-        status.show(&format!("{}, {}, {} lanes", plan.queue, plan.workload, plan.workload.lanes()));
+        let what = format!("{}, {}, {} lanes", plan.queue, plan.workload, plan.workload.lanes());
+        status.show(&what);
+        guard.at(what);
         let verdict = verify(&device, plan, &args.window)?;
         drop(status);
         super::print(&verdict.to_string())?;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(20);
 /// How long a launch may outlast the time limit before the device counts as hung.
 pub const GRACE: Duration = Duration::from_secs(5);
-/// Closes messages of benches that a time limit ended.
+/// Closes messages about the time limit of commands that measure one thing after the other.
 pub const BENCH_WAY_OUT: &str = "what was finished is kept; give a longer --timeout, or leave that one out";
 
 /// Acts at a given time unless it is dropped before, with the last thing that it was given to keep.
@@ -54,50 +54,55 @@ impl<T: Send + 'static> Watchdog<T> {
         Watchdog { _alive: alive, kept }
     }
 
-    /// Ends the process on a signal or at the deadline, whatever it is at; before that, `save` writes what was kept
-    /// last.
-    pub fn end_process(
-        signals: Signals,
-        deadline: Option<Instant>,
-        save: impl FnOnce(T) -> Result<()> + Send + 'static,
-    ) -> Watchdog<T> {
-        let due = move || match signals.received() {
-            Some(signal) => Some(Error::Interrupted(signal)),
-            None if deadline.is_some_and(|time| Instant::now() >= time) => Some(Error::Device(
-                "not finished within the time limit; what was finished is kept; give a longer --timeout"
-                    .into(),
-            )),
-            None => None,
-        };
-        Watchdog::when(due, |error, kept| {
-            if let Some(Err(error)) = kept.map(save) {
-                super::complain(&error);
-            }
-            super::complain(&error);
-            // No destructors and no exit handlers: a driver's would wait for the kernel, too.
-            signal_hook::low_level::exit(error.exit_code().into());
-        })
-    }
-
     /// Keeps this in place of what was kept before.
     pub fn keep(&self, thing: T) {
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(thing);
     }
 }
 
-/// Ends a command that measures at a signal or at its time limit: between launches, by an error, and in the middle of
-/// one that outlasts the limit by [`GRACE`], with the process. Says what it was at.
-pub struct Guard<T> {
+/// What ends a command that measures, and what it is at.
+#[derive(Clone)]
+struct Reasons {
     signals: Signals,
     start: Instant,
     limit: Option<Duration>,
     way_out: &'static str,
     at: Arc<Mutex<String>>,
+}
+
+impl Reasons {
+    /// The error, once a signal has come or the time is over.
+    fn due(&self) -> Option<Error> {
+        match (self.signals.received(), self.limit) {
+            (Some(signal), _) => Some(Error::Interrupted(signal)),
+            (None, Some(limit)) if self.start.elapsed() >= limit => {
+                let (limit, at, way_out) = (limit.as_secs_f64(), self.at(), self.way_out);
+                Some(Error::Device(format!("not finished within {limit} s, at {at}; {way_out}")))
+            }
+            _ => None,
+        }
+    }
+
+    /// The error of a launch that outlasts `limit`.
+    fn hung(&self, limit: Duration) -> Error {
+        let (grace, limit, at, way_out) = (GRACE.as_secs(), limit.as_secs_f64(), self.at(), self.way_out);
+        Error::Device(format!("still at {at}, {grace} s beyond the time limit of {limit} s; {way_out}"))
+    }
+
+    fn at(&self) -> String {
+        self.at.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Ends a command that measures at a signal or at its time limit. Says what it was at.
+pub struct Guard<T> {
+    reasons: Reasons,
     dog: Option<Watchdog<T>>,
 }
 
 impl<T: Send + 'static> Guard<T> {
-    /// From now on, for a command that began at `start`. `save` writes what was kept last where the process is ended;
+    /// From now on, for a command that began at `start`: between launches, by an error, and in the middle of one that
+    /// outlasts the limit by [`GRACE`], with the process. `save` writes what was kept last where the process is ended;
     /// `way_out` closes the messages about the limit.
     pub fn new(
         start: Instant,
@@ -105,27 +110,36 @@ impl<T: Send + 'static> Guard<T> {
         way_out: &'static str,
         save: impl FnOnce(T) -> Result<()> + Send + 'static,
     ) -> Result<Guard<T>> {
-        let signals = Signals::install()?;
-        let at = Arc::new(Mutex::new(String::from("the start")));
-        let place = Arc::clone(&at);
-        let end = move |limit: Duration, kept: Option<T>| {
-            let failed = kept.map(save).and_then(Result::err);
-            failed.iter().for_each(super::complain);
-            let (grace, limit, at) = (GRACE.as_secs(), limit.as_secs_f64(), words(&place));
-            let error = Error::Device(format!(
-                "still at {at}, {grace} s beyond the time limit of {limit} s; {way_out}"
-            ));
-            super::complain(&error);
-            // No destructors and no exit handlers: a driver's would wait for the kernel, too.
-            signal_hook::low_level::exit(error.exit_code().into());
-        };
-        let dog = limit.map(|limit| Watchdog::start(start + limit + GRACE, move |kept| end(limit, kept)));
-        Ok(Guard { signals, start, limit, way_out, at, dog })
+        let mut guard = Guard::without_dog(start, limit, way_out)?;
+        let reasons = guard.reasons.clone();
+        guard.dog = limit.map(|limit| {
+            Watchdog::start(start + limit + GRACE, move |kept| end_process(&reasons.hung(limit), kept, save))
+        });
+        Ok(guard)
+    }
+
+    /// The same for work that is not waited for: the process ends, whatever it is at.
+    pub fn at_once(
+        start: Instant,
+        limit: Option<Duration>,
+        way_out: &'static str,
+        save: impl FnOnce(T) -> Result<()> + Send + 'static,
+    ) -> Result<Guard<T>> {
+        let mut guard = Guard::without_dog(start, limit, way_out)?;
+        let reasons = guard.reasons.clone();
+        guard.dog =
+            Some(Watchdog::when(move || reasons.due(), |error, kept| end_process(&error, kept, save)));
+        Ok(guard)
+    }
+
+    fn without_dog(start: Instant, limit: Option<Duration>, way_out: &'static str) -> Result<Guard<T>> {
+        let (signals, at) = (Signals::install()?, Arc::new(Mutex::new("the start".into())));
+        Ok(Guard { reasons: Reasons { signals, start, limit, way_out, at }, dog: None })
     }
 
     /// What comes next, for messages.
     pub fn at(&self, what: String) {
-        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = what;
+        *self.reasons.at.lock().unwrap_or_else(PoisonError::into_inner) = what;
     }
 
     /// Keeps this in place of what was kept before.
@@ -137,19 +151,17 @@ impl<T: Send + 'static> Guard<T> {
 
     /// An error once a signal has come or the time is over.
     pub fn go_on(&self) -> Result<()> {
-        match (self.signals.received(), self.limit) {
-            (Some(signal), _) => Err(Error::Interrupted(signal)),
-            (None, Some(limit)) if self.start.elapsed() >= limit => {
-                let (limit, at, way_out) = (limit.as_secs_f64(), words(&self.at), self.way_out);
-                Err(Error::Device(format!("not finished within {limit} s, at {at}; {way_out}")))
-            }
-            _ => Ok(()),
-        }
+        self.reasons.due().map_or(Ok(()), Err)
     }
 }
 
-fn words(at: &Mutex<String>) -> String {
-    at.lock().unwrap_or_else(PoisonError::into_inner).clone()
+/// Saves what was kept and ends the process.
+fn end_process<T>(error: &Error, kept: Option<T>, save: impl FnOnce(T) -> Result<()>) {
+    let failed = kept.map(save).and_then(Result::err);
+    failed.iter().for_each(super::complain);
+    super::complain(error);
+    // No destructors and no exit handlers: a driver's would wait for the kernel, too.
+    signal_hook::low_level::exit(error.exit_code().into());
 }
 
 #[cfg(test)]

@@ -19,9 +19,12 @@ use crate::device::{Device, DeviceInfo, select};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What the hardware spent, on a launch or for each operation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -139,42 +142,53 @@ pub const CLOCK_DEFINITIONS: &[(&str, &str)] = &[
     ("ns/op", "time of the kernel, by the plain build"),
 ];
 
-/// Costs of each of `works`, from where `wish` says. `tell` hears what is going on.
+/// Costs of each of `works`, from where `wish` says, as far as it came, and how that ended. `go_on` is asked now and then;
+/// `tell` hears what comes next and what is there so far.
 ///
 /// # Errors
-/// A device that fails, works that cannot be; a profiler that was named and fails.
+/// A device that fails, works that cannot be; a profiler that was named and fails; what `go_on` says.
 pub fn measure(
     device: &Arc<dyn Device>,
     wish: &Wish,
     works: &[Work],
-    tell: impl Fn(&str),
-) -> Result<Measured> {
+    go_on: &dyn Fn() -> Result<()>,
+    tell: &dyn Fn(&str, &Measured),
+) -> (Measured, Result<()>) {
     let named = if let Wish::Named(path) = wish { Some(path.as_path()) } else { None };
-    let profiled = match wish {
+    let found = match wish {
         Wish::Clock => Err(Error::Device("no profiler was wanted".into())),
-        _ => Profiler::find(device.info(), named)
-            .and_then(|profiler| Ok((profiler.measure(&device.info().id, works, &tell)?, profiler))),
+        _ => Profiler::find(device.info(), named),
     };
-    let owned = |all: &[(&str, &str)]| all.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
-    match profiled {
-        Ok((rows, profiler)) => Ok(Measured {
-            profiler: Some(profiler.path().display().to_string()),
+    let why = match found {
+        Ok(profiler) => {
+            let mut measured = Measured::by(Some(&profiler));
+            match profiler.measure(&device.info().id, works, go_on, tell, &mut measured) {
+                Err(why) if named.is_none() && go_on().is_ok() => why,
+                end => return (measured, end),
+            }
+        }
+        Err(why) if named.is_some() => return (Measured::by(None), Err(why)),
+        Err(why) => why,
+    };
+    let mut measured = Measured { why_none: Some(why.to_string()), ..Measured::by(None) };
+    let end = works.iter().try_for_each(|work| {
+        tell(&work.to_string(), &measured);
+        go_on()?;
+        measured.rows.push(work.clock(device)?);
+        Ok(())
+    });
+    (measured, end)
+}
+
+impl Measured {
+    /// Nothing yet, from the profiler or the device's clock.
+    fn by(profiler: Option<&Profiler>) -> Measured {
+        let definitions = profiler.map_or(CLOCK_DEFINITIONS, Profiler::definitions);
+        Measured {
+            profiler: profiler.map(|profiler| profiler.path().display().to_string()),
             why_none: None,
-            definitions: owned(profiler.definitions()),
-            rows,
-        }),
-        Err(why) if named.is_some() => Err(why),
-        Err(why) => {
-            let clock = |work: &Work| {
-                tell(&work.to_string());
-                work.clock(device)
-            };
-            Ok(Measured {
-                profiler: None,
-                why_none: Some(why.to_string()),
-                definitions: owned(CLOCK_DEFINITIONS),
-                rows: works.iter().map(clock).collect::<Result<_>>()?,
-            })
+            definitions: definitions.iter().map(|&(k, v)| (k.into(), v.into())).collect(),
+            rows: vec![],
         }
     }
 }
@@ -265,22 +279,35 @@ impl Profiler {
         }
     }
 
-    /// Does each work under the profiler. `tell` hears what is going on.
+    /// Does each work under the profiler and adds its row to `measured`. `go_on` and `tell` as for [`measure`].
     ///
     /// # Errors
-    /// [`Error::Device`] with the profiler's own words, or with what its output lacks.
-    pub fn measure(&self, device: &str, works: &[Work], tell: impl Fn(&str)) -> Result<Vec<Row>> {
-        let mut rows = vec![];
+    /// [`Error::Device`] with the profiler's own words, or with what its output lacks; what `go_on` says.
+    fn measure(
+        &self,
+        device: &str,
+        works: &[Work],
+        go_on: &dyn Fn() -> Result<()>,
+        tell: &dyn Fn(&str, &Measured),
+        measured: &mut Measured,
+    ) -> Result<()> {
         for batch in works.chunk_by(|a, b| a.is_one_launch() && b.is_one_launch()) {
-            tell(&format!("{}: {} and {} more", self.kind.program(), batch[0], batch.len() - 1));
-            let (launches, operations) = self.run(device, batch)?;
-            rows.extend(divide(batch, &launches, &operations)?);
+            let what = format!("{}: {} and {} more", self.kind.program(), batch[0], batch.len() - 1);
+            tell(&what, measured);
+            go_on()?;
+            let (launches, operations) = self.run(device, batch, go_on)?;
+            measured.rows.extend(divide(batch, &launches, &operations)?);
         }
-        Ok(rows)
+        Ok(())
     }
 
     /// One child: the launches that the profiler saw, in order, and the operations of each work.
-    fn run(&self, device: &str, works: &[Work]) -> Result<(Vec<Launch>, Vec<u64>)> {
+    fn run(
+        &self,
+        device: &str,
+        works: &[Work],
+        go_on: &dyn Fn() -> Result<()>,
+    ) -> Result<(Vec<Launch>, Vec<u64>)> {
         let folder = tempfile::tempdir().map_err(|e| Error::output(std::env::temp_dir(), e))?;
         let (orders, result) = (folder.path().join("works.json"), folder.path().join("operations.json"));
         let text = serde_json::to_vec(works).expect("plain data");
@@ -292,8 +319,8 @@ impl Profiler {
         let mut kernels: Vec<_> = works.iter().flat_map(|work| work.kernels()).copied().collect();
         kernels.dedup();
         let launches = match self.kind {
-            Kind::Ncu => ncu::profile(&self.path, &kernels, &child, folder.path())?,
-            Kind::Rocprof => rocprof::profile(&self.path, &kernels, &child, folder.path())?,
+            Kind::Ncu => ncu::profile(&self.path, &kernels, &child, folder.path(), go_on)?,
+            Kind::Rocprof => rocprof::profile(&self.path, &kernels, &child, folder.path(), go_on)?,
         };
         let text = std::fs::read(&result).map_err(|e| Error::output(&result, e))?;
         let operations = serde_json::from_slice(&text)
@@ -336,16 +363,17 @@ fn divide(works: &[Work], launches: &[Launch], operations: &[u64]) -> Result<Vec
 }
 
 /// Runs a profiler; its words if it fails. `log` is where it writes what it has to say, besides its output streams.
-fn run_tool(tool: &Path, command: &mut Command, log: &Path) -> Result<()> {
-    let output =
-        command.output().map_err(|e| Error::Device(format!("{}: cannot be started: {e}", tool.display())))?;
-    if output.status.success() {
+fn run_tool(tool: &Path, command: &mut Command, log: &Path, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
+    let streams = log.with_extension("said");
+    let cannot = |e| Error::Device(format!("{}: cannot be started: {e}", tool.display()));
+    let child = start_tool(command, &streams).map_err(cannot)?;
+    let status = wait_for_tool(child, go_on)?;
+    if status.success() {
         return Ok(());
     }
-    let log = std::fs::read_to_string(log).unwrap_or_default();
-    let said =
-        [log, String::from_utf8_lossy(&output.stderr).into(), String::from_utf8_lossy(&output.stdout).into()]
-            .concat();
+    let read = |path| std::fs::read(path).unwrap_or_default();
+    let said = [read(log), read(&streams)].concat();
+    let said = String::from_utf8_lossy(&said);
     let lines = || said.lines().map(str::trim).filter(|l| !l.is_empty());
     let why = lines()
         .find(|l| l.contains("ERR_NVGPUCTRPERM"))
@@ -353,7 +381,39 @@ fn run_tool(tool: &Path, command: &mut Command, log: &Path) -> Result<()> {
         .or_else(|| lines().find(|l| l.to_lowercase().contains("error")))
         .or_else(|| lines().next_back())
         .unwrap_or("it said nothing");
-    Err(Error::Device(format!("{} failed ({}): {why}", tool.display(), output.status)))
+    Err(Error::Device(format!("{} failed ({}): {why}", tool.display(), status)))
+}
+
+/// Starts it as the head of a process group, so that all that it starts can be ended with it.
+fn start_tool(command: &mut Command, streams: &Path) -> io::Result<Child> {
+    let streams = File::create(streams)?;
+    command.stdin(Stdio::null()).stdout(streams.try_clone()?).stderr(streams);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    command.spawn()
+}
+
+/// Time between two looks whether a profiler is done.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How it ended; ends it when `go_on` says so.
+fn wait_for_tool(mut child: Child, go_on: &dyn Fn() -> Result<()>) -> Result<ExitStatus> {
+    loop {
+        let ended = child.try_wait().map_err(|e| Error::Device(format!("the profiler is lost: {e}")))?;
+        if let Some(status) = ended {
+            return Ok(status);
+        }
+        if let Err(why) = go_on() {
+            #[cfg(unix)]
+            // SAFETY: a system call on numbers; the child is not waited for yet, so the number is still its own.
+            unsafe {
+                libc::kill(-(child.id() as i32), libc::SIGKILL)
+            };
+            child.kill().and_then(|()| child.wait()).ok();
+            return Err(why);
+        }
+        std::thread::sleep(LOOK);
+    }
 }
 
 /// What the child does: every work in turn; their operation counts.

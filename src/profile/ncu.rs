@@ -69,7 +69,13 @@ pub fn metrics() -> Vec<&'static str> {
 }
 
 /// Runs `child` under ncu; the launches of `kernels` in order.
-pub(super) fn profile(ncu: &Path, kernels: &[&str], child: &Command, folder: &Path) -> Result<Vec<Launch>> {
+pub(super) fn profile(
+    ncu: &Path,
+    kernels: &[&str],
+    child: &Command,
+    folder: &Path,
+    go_on: &dyn Fn() -> Result<()>,
+) -> Result<Vec<Launch>> {
     let log = folder.join("ncu.csv");
     let mut command = Command::new(ncu);
     // Clocks as they are: to lock them takes rights that few have, and costs are counts.
@@ -78,7 +84,7 @@ pub(super) fn profile(ncu: &Path, kernels: &[&str], child: &Command, folder: &Pa
     command.arg("--metrics").arg(metrics().join(","));
     command.arg("--log-file").arg(&log);
     command.arg(child.get_program()).args(child.get_args());
-    run_tool(ncu, &mut command, &log)?;
+    run_tool(ncu, &mut command, &log, go_on)?;
     let text = std::fs::read_to_string(&log).map_err(|e| Error::output(&log, e))?;
     read(&text).map_err(|why| Error::Device(format!("{}: {why}", ncu.display())))
 }

@@ -34,14 +34,20 @@ pub const DEFINITIONS: &[(&str, &str)] = &[
 ];
 
 /// Runs `child` under rocprofv3, once for each group of counters; the launches of `kernels` in order.
-pub(super) fn profile(tool: &Path, kernels: &[&str], child: &Command, folder: &Path) -> Result<Vec<Launch>> {
+pub(super) fn profile(
+    tool: &Path,
+    kernels: &[&str],
+    child: &Command,
+    folder: &Path,
+    go_on: &dyn Fn() -> Result<()>,
+) -> Result<Vec<Launch>> {
     let mut all: Vec<Raw> = vec![];
     for (number, group) in GROUPS.iter().enumerate() {
         let out = folder.join(format!("group{number}"));
         let mut command = Command::new(tool);
         command.arg("--pmc").args(*group).args(["--output-format", "csv", "-o", "rayq", "-d"]).arg(&out);
         command.arg("--").arg(child.get_program()).args(child.get_args());
-        run_tool(tool, &mut command, &out)?;
+        run_tool(tool, &mut command, &out, go_on)?;
         let wrong = |why: String| Error::Device(format!("{}: {why}", tool.display()));
         let file = find(&out).ok_or_else(|| wrong("it left no counter_collection.csv".into()))?;
         let text = std::fs::read_to_string(&file).map_err(|e| Error::output(&file, e))?;

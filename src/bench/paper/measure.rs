@@ -260,7 +260,8 @@ fn costs(device: &Arc<dyn Device>, plan: &Plan, wish: &Wish, stop: &dyn Fn() -> 
         }
     }
     stop()?;
-    let measured = profile::measure(device, wish, &works, |_| ())?;
+    let (measured, end) = profile::measure(device, wish, &works, &|| Ok(()), &|_, _| ());
+    end?;
     for row in &measured.rows {
         let Work::Queue(work) = &row.work else { continue };
         let group = format!("balanced, {} lanes", work.lanes());
