@@ -655,6 +655,20 @@ fn where_memory_ends_the_command_ends_with_a_line() {
     assert_eq!(fs::read_dir(bench.folder.path()).expect("there").count(), 2, "many.toml and out.png");
 }
 
+/// Addresses that threads would reserve for heaps of their own are not taken from what a limited process may have.
+#[cfg(target_os = "linux")]
+#[test]
+fn threads_leave_a_limited_process_its_memory() {
+    for kilobytes in [160_000, 170_000, 180_000] {
+        let limited =
+            format!("ulimit -v {kilobytes}; exec \"$0\" bfs rmat:scale=15,degree=8 --device cpu --workers 2");
+        let mut command = Command::new("sh");
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_rayq")]).env("RAYON_NUM_THREADS", "8");
+        let output = command.output().expect("there is a shell");
+        assert_eq!(code(&output), 0, "{kilobytes}: {}", errors(&output));
+    }
+}
+
 /// Case E41: a save that fails names path and reason, spoils nothing, and plain overwriting works.
 #[test]
 fn e41_failed_saves() {
