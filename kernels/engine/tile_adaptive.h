@@ -14,9 +14,7 @@
 // refill at once, scenes with cheap ones wait.
 #pragma once
 #include "engine/tile_supply.h"
-// Whether waves may trace from pools instead. A wave of one lane has nobody to wait for.
-#define RQ_POOLS (RQ_INTEGRATOR_GENERAL && !RQ_TARGET_CPU)
-#if RQ_POOLS
+#if RQ_INTEGRATOR_GENERAL
 #include "engine/tile_pool.h"
 #endif
 
@@ -134,7 +132,7 @@ template <bool Whole> RQ_INLINE void trace_tiles(const TileParams &p) {
     count_begin();
     with_scene(p.scene, [&](const auto &scene) {
         RayTally tally{};
-#if RQ_POOLS
+#if RQ_INTEGRATOR_GENERAL
         if (p.pools != nullptr) pooled<Whole>(p, scene, tally);
         else
 #endif

@@ -10,6 +10,7 @@
 // tries both ways.
 #pragma once
 #include "engine/tile_supply.h"
+#include "trace/walks.h"
 
 namespace rq {
 
@@ -22,8 +23,8 @@ RQ_INLINE u32 enough_idle() { return wave_size() / 8; }
 constexpr u32 path_quad = 0, state_quad = 3, shadow_quad = 4, hit_quad = 7, record_quads = 8;
 // Bits of the state's third word: rays that are walked or waiting for it.
 constexpr u32 has_ray = 1, has_shadow_ray = 2;
-// Paths of a wave's pool: src/engine/tile_queue.rs has the same number. Measured on an H200.
-constexpr u32 pool_paths_a_lane = 6;
+// Paths of a wave's pool: src/engine/waves.rs has the same numbers. Measured on an H200 and on an AMD EPYC.
+constexpr u32 pool_paths_a_lane = wave_size_is_one ? 64 : 6;
 RQ_INLINE u32 pool_paths() { return pool_paths_a_lane * wave_size(); }
 
 RQ_INLINE Quad quad_of(Vec3 v, float w) { return Quad{as_bits(v.x), as_bits(v.y), as_bits(v.z), as_bits(w)}; }
@@ -87,19 +88,23 @@ struct Pool {
     // ---- walks
 
     // The first six words of a path as of a shadow ray are the origin and direction; then a shadow ray has its length.
-    template <class W> RQ_METHOD void begin(const WorldScene &scene, W &walk, u32 entry, bool shadow) const {
+    RQ_METHOD WaitingRay ray(u32 entry, bool shadow) const {
         const u32 quad = shadow ? shadow_quad : path_quad;
         const Quad a = load(quad, entry), b = load(quad + 1, entry);
-        const Vec3 o = vec(as_float(a.x), as_float(a.y), as_float(a.z));
-        const Vec3 d = vec(as_float(a.w), as_float(b.x), as_float(b.y));
-        walk.begin(o, d, shadow, nearest_plane(scene, o, d, shadow ? as_float(b.z) : far_away));
+        return WaitingRay{vec(as_float(a.x), as_float(a.y), as_float(a.z)),
+                          vec(as_float(a.w), as_float(b.x), as_float(b.y)), shadow ? as_float(b.z) : far_away, shadow};
     }
-    template <class W> RQ_METHOD void answer(const W &walk, u32 entry) const {
-        if (walk.any) plain_store(stopped() + entry, (u32)(walk.hit.primitive != nothing_hit));
-        else store(hit_quad, entry, Quad{as_bits(walk.hit.t), walk.hit.primitive, walk.hit.instance, 0});
+    RQ_METHOD void answer(const WorldHit &hit, bool shadow, u32 entry) const {
+        if (shadow) plain_store(stopped() + entry, (u32)(hit.primitive != nothing_hit));
+        else store(hit_quad, entry, Quad{as_bits(hit.t), hit.primitive, hit.instance, 0});
     }
     // Walks all that wait.
     RQ_METHOD void walk_all(const WorldScene &scene) const {
+#if RQ_TARGET_CPU
+        walk_in_turns(
+            scene, waiting.total(), [&](u32 i) { return ray(waiting.entry(i), waiting.is_shadow(i)); },
+            [&](u32 i, const WorldHit &hit) { answer(hit, waiting.is_shadow(i), waiting.entry(i)); });
+#else
         constexpr u32 nobody = 0xffffffffu;
         WalkStack stack;
         NoTests none;
@@ -114,16 +119,17 @@ struct Pool {
                 next += idle.count;
                 if (idle.takes && mine < waiting.total()) {
                     entry = waiting.entry(mine);
-                    begin(scene, walk, entry, waiting.is_shadow(mine));
+                    begin_walk(walk, ray(entry, waiting.is_shadow(mine)));
                 }
             }
             if (entry == nobody) continue;
             walk.go_on();
             if (!walk.is_over()) continue;
-            answer(walk, entry);
+            answer(walk.hit, walk.any, entry);
             entry = nobody;
         }
         wave_sync();
+#endif
     }
 };
 // A function of its own, which so has all registers.

@@ -1,6 +1,7 @@
 // ray_probe.cpp: what given rays hit in a general scene. Tests compare the trees with testing everything, and
 // measure how fast the trees are and how much they test.
 #include "trace/integrator.h"
+#include "trace/walks.h"
 
 namespace rq {
 
@@ -10,6 +11,12 @@ struct CountedTests {
     RQ_METHOD void triangle() { triangles++; }
 };
 
+RQ_INLINE ProbeHit probe_hit(const WorldScene &scene, const WorldHit &hit, const CountedTests &tests) {
+    const bool triangle = hit.primitive != nothing_hit && hit.instance != no_instance;
+    const u32 number = triangle ? scene.world.triangles[hit.primitive].number : hit.primitive;
+    return ProbeHit{hit.t, hit.instance, number, tests.nodes, tests.triangles};
+}
+
 template <class Trace> RQ_INLINE void probe_each(const RayProbeParams &p, Trace trace) {
     const WorldScene scene{{p.scene}, *p.scene.world};
     const Items items = my_items(p.count);
@@ -17,16 +24,27 @@ template <class Trace> RQ_INLINE void probe_each(const RayProbeParams &p, Trace 
         const ProbeRay ray = p.rays[i];
         CountedTests tests;
         const WorldHit hit = trace(scene, vec(ray.origin), vec(ray.direction), ray.t_max, tests);
-        const bool triangle = hit.primitive != nothing_hit && hit.instance != no_instance;
-        const u32 number = triangle ? scene.world.triangles[hit.primitive].number : hit.primitive;
-        p.hits[i] = ProbeHit{hit.t, hit.instance, number, tests.nodes, tests.triangles};
+        p.hits[i] = probe_hit(scene, hit, tests);
     }
 }
 
 RQ_KERNEL(probe_rays, RayProbeParams) {
+#if RQ_TARGET_CPU
+    const WorldScene scene{{p.scene}, *p.scene.world};
+    const Items items = my_items(p.count);
+    const auto place = [&](u32 i) { return items.first + i * items.step; };
+    walk_in_turns(
+        scene, (u32)((items.end - items.first + items.step - 1) / items.step),
+        [&](u32 i) {
+            const ProbeRay &ray = p.rays[place(i)];
+            return WaitingRay{vec(ray.origin), vec(ray.direction), ray.t_max, false};
+        },
+        [&](u32 i, const WorldHit &hit) { p.hits[place(i)] = probe_hit(scene, hit, CountedTests()); });
+#else
     probe_each(p, [](const WorldScene &scene, Vec3 o, Vec3 d, float t_max, CountedTests &) {
         return trace_world(scene, o, d, t_max, false);
     });
+#endif
 }
 
 RQ_KERNEL(probe_rays_counted, RayProbeParams) {

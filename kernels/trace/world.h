@@ -198,10 +198,16 @@ template <class Tests> struct Walk {
         hit = known;
         held = 0;
         leaf = leaf_end = 0;
-        leave();
-        start(scene.world.root);
+        const u32 root = scene.world.root;
+        if ((root & item_instance) != 0) {
+            enter(root & ~item_instance);
+        } else {
+            leave();
+            start(root);
+        }
     }
     RQ_METHOD bool is_answered() const { return any && hit.primitive != nothing_hit; }
+    // When no triangles are at hand.
     RQ_METHOD bool is_over() const { return (left | held) == 0 || is_answered(); }
 
     RQ_METHOD void start(u32 root) {
@@ -256,13 +262,9 @@ template <class Tests> struct Walk {
             enter(item & ~item_instance);
         }
     }
-    RQ_METHOD void go_down() {
-        if (left == 0) come_back();
-        if (left != 0 && (left & untested) == 0) visit_slot();
-        if ((left & untested) != 0) {
-            tests.node();
-            left = entered_slots(scene.world.nodes[node], boxes, hit.t, entries);
-        }
+    RQ_METHOD void test_boxes() {
+        tests.node();
+        left = entered_slots(scene.world.nodes[node], boxes, hit.t, entries);
     }
     RQ_METHOD void test_triangles() {
         const MeshInstance &instance = scene.world.instances[inside];
@@ -272,12 +274,27 @@ template <class Tests> struct Walk {
         }
         leaf_end = leaf;
     }
+    // The way to the next node or triangles to read.
+    RQ_METHOD void go_down() {
+        if (left == 0) come_back();
+        if (left != 0 && (left & untested) == 0) visit_slot();
+    }
     // A few steps down, until there are triangles to test, and these. Each of the two dear parts, boxes and triangles, is
     // at one place, where the lanes of a wave do it together.
     RQ_METHOD void go_on() {
         RQ_NO_UNROLL
-        for (u32 k = 0; (wave_size_is_one || k < nodes_together) && leaf == leaf_end && !is_over(); ++k) go_down();
+        for (u32 k = 0; k < nodes_together && leaf == leaf_end && !is_over(); ++k) {
+            go_down();
+            if ((left & untested) != 0) test_boxes();
+        }
         if (leaf != leaf_end) test_triangles();
+    }
+    // The same for a lane that has nobody to meet: reads a node or triangles, and finds what to read next. False: nothing.
+    RQ_METHOD bool read_and_go_on() {
+        if (leaf != leaf_end) test_triangles();
+        else test_boxes();
+        while (leaf == leaf_end && (left & untested) == 0 && !is_over()) go_down();
+        return leaf != leaf_end || !is_over();
     }
 };
 
@@ -286,7 +303,11 @@ RQ_INLINE void walk(const WorldScene &scene, Vec3 o, Vec3 d, bool any, WorldHit 
     WalkStack stack;
     Walk<Tests> walk(scene, stack, tests);
     walk.begin(o, d, any, hit);
-    while (!walk.is_over()) walk.go_on();
+    if constexpr (wave_size_is_one) {
+        for (bool goes_on = !walk.is_over(); goes_on;) goes_on = walk.read_and_go_on();
+    } else {
+        while (!walk.is_over()) walk.go_on();
+    }
     hit = walk.hit;
 }
 

@@ -79,7 +79,7 @@ const TRIANGLE_BYTES: u64 = 256;
 pub struct World {
     /// Nodes of all trees.
     pub nodes: Vec<BvhNode>,
-    /// Root of the world's tree.
+    /// Root of the world's tree; a lone instance has none, and stands here itself.
     pub root: u32,
     /// What the leaves of the world's tree hold.
     pub items: Vec<u32>,
@@ -150,7 +150,7 @@ impl World {
         root
     }
 
-    /// Builds the tree over spheres and instances.
+    /// Builds the tree over spheres and instances, unless it is one instance alone.
     fn add_items(&mut self, scene: &Scene) {
         let spheres = scene.spheres.par_iter().map(|s| {
             let (centre, radius) = (s.center.as_dvec3(), DVec3::splat(s.radius.into()));
@@ -162,10 +162,13 @@ impl World {
         });
         let bounds: Vec<_> = spheres.chain(instances).collect();
         let tree = Tree::new(&bounds, 1, WORLD_DEPTH);
-        self.root = self.add_tree(&tree, 0);
         let spheres = scene.spheres.len() as u32;
         let item = |&i: &u32| if i < spheres { i } else { (i - spheres) | ITEM_INSTANCE };
         self.items = tree.order.iter().map(item).collect();
+        self.root = match self.items[..] {
+            [lone] if lone & ITEM_INSTANCE != 0 => lone,
+            _ => self.add_tree(&tree, 0),
+        };
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct TileQueue {
     whole: Option<Persistent>,
     /// Adaptive policy: what is between the queues and waves.
     hands: Option<Hands>,
-    /// Adaptive policy, scenes with trees, wide devices: another way to trace.
+    /// Adaptive policy, scenes with trees: another way to trace.
     pools: Option<Pools>,
     tiling: Tiling,
     layout: QueueLayout,
@@ -96,7 +96,7 @@ impl TileQueue {
             Policy::Adaptive => (persistent("adaptive_slice")?, Some(persistent("adaptive_whole")?)),
         };
         let lanes = slice.lanes().max(whole.as_ref().map_or(0, Persistent::lanes));
-        let may_pool = settings.policy == Policy::Adaptive && device.is_wide() && target.has_trees();
+        let may_pool = settings.policy == Policy::Adaptive && target.has_trees();
         let hands = match settings.policy {
             Policy::Paper => None,
             Policy::Adaptive => Some(Hands::new(target, &unit, lanes, may_pool)?),

@@ -13,10 +13,16 @@ const MOST_TURNS: u32 = 4;
 /// Bytes of a stashed path (`Stash::words` of tile_adaptive.h).
 pub(super) const STASHED: u32 = 14 * 4;
 /// Adaptive policy in scenes with trees: paths of a wave's pool for each of its lanes (`pool_paths_a_lane` of
-/// tile_pool.h), bytes of one in memory (`record_quads` and a word), and on chip (twice in `Waiting`).
-const POOLED: u32 = 6;
+/// tile_pool.h) where a wave has many lanes, and where it has one.
+const POOLED_WIDE: u32 = 6;
+const POOLED_NARROW: u32 = 64;
+/// Bytes of a pooled path in memory (`record_quads` and a word), and on chip (twice in `Waiting`).
 const POOLED_MEMORY: u32 = 8 * 16 + 4;
 const POOLED_ON_CHIP: u32 = 2 * 2;
+
+fn pooled(target: &Target) -> u32 {
+    if target.device.is_wide() { POOLED_WIDE } else { POOLED_NARROW }
+}
 
 /// What waves hold between launches, and the kernels that move it into the queues and back.
 pub(super) struct Hands {
@@ -33,7 +39,7 @@ impl Hands {
     pub fn new(target: &Target, unit: &Unit, lanes: u32, may_pool: bool) -> Result<Self> {
         let device = &target.device;
         let wave = device.info().wave_size;
-        let paths = if may_pool { POOLED } else { 2 };
+        let paths = if may_pool { pooled(target) } else { 2 };
         let size = paths * wave + (1 + MOST_TURNS) * turn_slots(target);
         let words = (lanes / wave) as usize * (1 + size as usize);
         let (draw, park) = (device.kernel(unit, "adaptive_draw")?, device.kernel(unit, "adaptive_park")?);
@@ -53,9 +59,9 @@ pub(super) struct Pools {
 impl Pools {
     /// For `lanes` in blocks of `threads`, whose on-chip memory has room from `offset` on.
     pub fn new(target: &Target, lanes: u32, threads: u32, offset: u32, wanted: Option<bool>) -> Result<Self> {
-        let quads = u64::from(lanes) * u64::from(POOLED * POOLED_MEMORY) / size_of::<Quad>() as u64;
+        let quads = u64::from(lanes) * u64::from(pooled(target) * POOLED_MEMORY) / size_of::<Quad>() as u64;
         let memory = Buffer::new(&target.device, quads as usize, "pools of waves")?;
-        let shared = offset + threads * POOLED * POOLED_ON_CHIP;
+        let shared = offset + threads * pooled(target) * POOLED_ON_CHIP;
         Ok(Pools { memory, shared, trial: Trial::new(wanted) })
     }
 }

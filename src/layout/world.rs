@@ -98,7 +98,7 @@ layout! {
         pub instances: Ptr<MeshInstance>,
         /// What light does.
         pub lighting: LightingView,
-        /// Root of the world's tree.
+        /// Root of the world's tree; a lone instance has none, and stands here itself.
         pub root: u32,
         /// Length of `items`.
         pub item_count: u32,
