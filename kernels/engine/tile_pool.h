@@ -180,7 +180,7 @@ RQ_INLINE bool shade_all(const TileParams &p, const S &scene, Pool &pool, Supply
     pool.waiting.rays = pool.waiting.shadows = 0;
     RQ_NO_UNROLL
     for (u32 entry = wave_lane(); entry < pool_paths(); entry += wave_size()) {
-        Shaded lane;
+        Shaded lane{};
         load_entry(p, scene, pool, entry, true, lane, tally);
         for (;;) {
             const Takers idle = lanes_that(lane.held.where == no_pixel);
@@ -201,7 +201,7 @@ template <bool Whole, class S>
 RQ_INLINE void leave_all(const TileParams &p, const S &scene, const Pool &pool, Supply<Whole> &supply, RayTally &tally) {
     RQ_NO_UNROLL
     for (u32 entry = wave_lane(); entry < pool_paths(); entry += wave_size()) {
-        Shaded lane;
+        Shaded lane{};
         load_entry(p, scene, pool, entry, false, lane, tally);
         supply.leave(p, lane.held);
     }

@@ -63,16 +63,16 @@ RQ_INLINE void shade_corners(const WorldScene &scene, const MeshInstance &instan
 
 RQ_INLINE void meet_triangle(const WorldScene &scene, Vec3 o, Vec3 d, const WorldHit &hit, WorldSurface &s) {
     const MeshInstance &instance = scene.world.instances[hit.instance];
-    const Corners t = load_triangle(scene, hit.primitive);
+    const TriangleTest &t = load_triangle(scene, hit.primitive);
     const MeshRay ray = mesh_ray(instance, o, d);
     TriangleHit met{hit.t, vec(1.0f, 0.0f, 0.0f), 1.0f};
-    meets_triangle(shear_ray(ray.origin, ray.direction), t.a, t.b, t.c, met);
+    meets_triangle(shear_ray(ray.origin, ray.direction), t, met);
     const Vec3 weights = met.weights * reciprocal(met.sum);
-    const Vec3 face = cross(t.b - t.a, t.c - t.a);
+    const Vec3 face = face_of(t);
     s.from_inside = dot(face, ray.direction) > 0.0f;
     // By the weights, which puts the point onto the triangle however far the ray has come.
-    s.point = mapped(instance.to_world, blend(weights, t.a, t.b, t.c), 1.0f);
-    const float size = max_of(largest_size(t.a), max_of(largest_size(t.b), largest_size(t.c)));
+    s.point = mapped(instance.to_world, blend(weights, vec(t.a), vec(t.b), vec(t.c)), 1.0f);
+    const float size = max_of(largest_size(vec(t.a)), max_of(largest_size(vec(t.b)), largest_size(vec(t.c))));
     s.extent = fma(instance.stretch, size, instance.shift);
     s.geometric = unit_of(normal_to_world(instance, face), -d);
     if (s.from_inside) s.geometric = -s.geometric;

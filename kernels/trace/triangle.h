@@ -23,10 +23,17 @@ struct ShearRay {
 };
 
 // x, y and z renamed: `axis` becomes z, the order stays.
-RQ_INLINE Vec3 renamed(Vec3 v, u32 axis) {
-    if (axis == 0) return vec(v.y, v.z, v.x);
-    return axis == 1 ? vec(v.z, v.x, v.y) : v;
+RQ_INLINE Vec3 renamed(const float (&v)[3], u32 axis) {
+#if RQ_TARGET_CPU
+    // From memory: rays that go all ways would defeat the prediction of branches.
+    const u32 x = axis < 2 ? axis + 1 : 0, y = x < 2 ? x + 1 : 0;
+    return vec(v[x], v[y], v[axis]);
+#else
+    if (axis == 0) return vec(v[1], v[2], v[0]);
+    return axis == 1 ? vec(v[2], v[0], v[1]) : vec(v);
+#endif
 }
+RQ_INLINE Vec3 renamed(Vec3 v, u32 axis) { return renamed({v.x, v.y, v.z}, axis); }
 
 RQ_INLINE ShearRay shear_ray(Vec3 o, Vec3 d) {
     const float x = abs_of(d.x), y = abs_of(d.y), z = abs_of(d.z);
@@ -44,10 +51,10 @@ struct TriangleHit {
 };
 
 // Whether the ray's line meets the triangle. Either side counts; t may be negative.
-RQ_INLINE bool meets_triangle(const ShearRay &ray, Vec3 a, Vec3 b, Vec3 c, TriangleHit &hit) {
-    const Vec3 p = renamed(a, ray.axis) - ray.origin;
-    const Vec3 q = renamed(b, ray.axis) - ray.origin;
-    const Vec3 r = renamed(c, ray.axis) - ray.origin;
+RQ_INLINE bool meets_triangle(const ShearRay &ray, const TriangleTest &t, TriangleHit &hit) {
+    const Vec3 p = renamed(t.a, ray.axis) - ray.origin;
+    const Vec3 q = renamed(t.b, ray.axis) - ray.origin;
+    const Vec3 r = renamed(t.c, ray.axis) - ray.origin;
     const float px = fma(-ray.shear_x, p.z, p.x), py = fma(-ray.shear_y, p.z, p.y);
     const float qx = fma(-ray.shear_x, q.z, q.x), qy = fma(-ray.shear_y, q.z, q.y);
     const float rx = fma(-ray.shear_x, r.z, r.x), ry = fma(-ray.shear_y, r.z, r.y);

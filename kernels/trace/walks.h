@@ -55,6 +55,7 @@ RQ_INLINE void walk_in_turns(const WorldScene &scene, u32 count, RayOf ray_of, A
     for (u32 k = 0; k < walks_in_turns; ++k) under_way[k] = walks + k;
     u32 active = 0, next = 0;
     Vec3 before = vec(0.0f, 0.0f, 0.0f);
+    NoTests none;
     // Begins the walk of the next ray that goes another way. False: there is none.
     const auto begin = [&](u32 k) {
         while (next < count) {
@@ -63,7 +64,9 @@ RQ_INLINE void walk_in_turns(const WorldScene &scene, u32 count, RayOf ray_of, A
             const bool alike = go_alike(ray.direction, before);
             before = ray.direction;
             if (alike) {
-                answer(i, trace_world(scene, ray.origin, ray.direction, ray.t_max, ray.any));
+                WorldHit hit = nearest_plane(scene, ray.origin, ray.direction, ray.t_max);
+                walk(scene, ray.origin, ray.direction, ray.any, hit, none);
+                answer(i, hit);
                 continue;
             }
             OwnWalk &walk = *under_way[k];

@@ -81,22 +81,25 @@ RQ_INLINE MeshRay mesh_ray(const MeshInstance &instance, Vec3 o, Vec3 d) {
     return MeshRay{mapped(instance.to_mesh, o, 1.0f), mapped(instance.to_mesh, d, 0.0f)};
 }
 
-struct Corners {
-    Vec3 a, b, c;
-    u32 number, surface, flags;
-};
-RQ_INLINE Corners load_triangle(const WorldScene &scene, u32 place) {
+#if RQ_TARGET_CPU
+RQ_INLINE const TriangleTest &load_triangle(const WorldScene &scene, u32 place) { return scene.world.triangles[place]; }
+#else
+RQ_INLINE TriangleTest load_triangle(const WorldScene &scene, u32 place) {
     const TriangleTest &t = scene.world.triangles[place];
     const Float4 a = load_constant4(t.a), b = load_constant4(t.b), c = load_constant4(t.c);
-    return Corners{vec(a.x, a.y, a.z), vec(b.x, b.y, b.z), vec(c.x, c.y, c.z), as_bits(a.w), as_bits(b.w), as_bits(c.w)};
+    return TriangleTest{{a.x, a.y, a.z}, as_bits(a.w), {b.x, b.y, b.z}, as_bits(b.w), {c.x, c.y, c.z}, as_bits(c.w)};
 }
+#endif
 
-RQ_INLINE u32 material_of(const MeshInstance &instance, const Corners &t) {
+RQ_INLINE u32 material_of(const MeshInstance &instance, const TriangleTest &t) {
     return instance.material == own_materials ? instance.first_material + t.surface : instance.material;
 }
 
+// Its normal, as long as twice its area.
+RQ_INLINE Vec3 face_of(const TriangleTest &t) { return cross(vec(t.b) - vec(t.a), vec(t.c) - vec(t.a)); }
+
 // Whether a masked triangle has a hole where a ray meets it.
-RQ_NOINLINE bool has_hole(const WorldScene &scene, const MeshInstance &instance, const Corners &t,
+RQ_NOINLINE bool has_hole(const WorldScene &scene, const MeshInstance &instance, const TriangleTest &t,
                           const TriangleHit &met) {
     const Material m = scene.material(material_of(instance, t));
     const TriangleCorners corners = scene.world.corners[instance.first_triangle + t.number];
@@ -115,19 +118,19 @@ RQ_NOINLINE bool has_hole(const WorldScene &scene, const MeshInstance &instance,
 
 // Whether a ray that meets the triangle there is stopped by it. A single-sided triangle lets rays through its
 // back; a masked one where its texture says so.
-RQ_INLINE bool stops_ray(const WorldScene &scene, const MeshInstance &instance, const Corners &t, u32 flags, Vec3 d,
+RQ_INLINE bool stops_ray(const WorldScene &scene, const MeshInstance &instance, const TriangleTest &t, u32 flags, Vec3 d,
                          const TriangleHit &met) {
     const bool passes_back = (flags & triangle_single_sided) != 0;
-    if (passes_back && dot(cross(t.b - t.a, t.c - t.a), mapped(instance.to_mesh, d, 0.0f)) > 0.0f) return false;
+    if (passes_back && dot(face_of(t), mapped(instance.to_mesh, d, 0.0f)) > 0.0f) return false;
     return (flags & triangle_masked) == 0 || !has_hole(scene, instance, t, met);
 }
 
 // The ray goes along `d`; within the instance it is `shear`.
 RQ_INLINE void take_triangle(const WorldScene &scene, const MeshInstance &instance, u32 instance_number, Vec3 d,
                              const ShearRay &shear, u32 place, WorldHit &hit) {
-    const Corners t = load_triangle(scene, place);
+    const TriangleTest &t = load_triangle(scene, place);
     TriangleHit met;
-    if (!meets_triangle(shear, t.a, t.b, t.c, met)) return;
+    if (!meets_triangle(shear, t, met)) return;
     if (!(met.t > scene.view.t_min && met.t <= hit.t)) return;
     if (met.t == hit.t && !goes_before(scene, hit, instance_number, t.number)) return;
     const u32 flags = instance.material == own_materials ? t.flags : instance.flags;
