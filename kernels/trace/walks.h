@@ -39,8 +39,12 @@ struct OwnWalk : Walk<NoTests> {
     }
 };
 
-// Rays that go alike find in the nearest caches what the ones before them have read.
-RQ_INLINE bool go_alike(Vec3 d, Vec3 before) { return dot(d, before) > 0.99f; }
+// Rays from one place that go about the same way, as those of the camera: the second finds what the first has read in
+// the nearest caches.
+RQ_INLINE bool go_alike(const WaitingRay &a, const WaitingRay &b) {
+    return dot(a.direction, b.direction) > 0.99f && a.origin.x == b.origin.x && a.origin.y == b.origin.y &&
+           a.origin.z == b.origin.z;
+}
 
 // Walks `count` rays: `ray_of(i)` is the i-th, `answer(i, hit)` takes its hit. A ray that goes like the one before is walked
 // by itself, which computes faster; of others several are under way, and while one waits for memory the core goes on with
@@ -54,15 +58,15 @@ RQ_INLINE void walk_in_turns(const WorldScene &scene, u32 count, RayOf ray_of, A
     u32 whose[walks_in_turns];
     for (u32 k = 0; k < walks_in_turns; ++k) under_way[k] = walks + k;
     u32 active = 0, next = 0;
-    Vec3 before = vec(0.0f, 0.0f, 0.0f);
+    WaitingRay before{};
     NoTests none;
     // Begins the walk of the next ray that goes another way. False: there is none.
     const auto begin = [&](u32 k) {
         while (next < count) {
             const u32 i = next++;
             const WaitingRay ray = ray_of(i);
-            const bool alike = go_alike(ray.direction, before);
-            before = ray.direction;
+            const bool alike = go_alike(ray, before);
+            before = ray;
             if (alike) {
                 WorldHit hit = nearest_plane(scene, ray.origin, ray.direction, ray.t_max);
                 walk(scene, ray.origin, ray.direction, ray.any, hit, none);
