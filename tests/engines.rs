@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{cpu, engine, every_engine, render, resized};
+use common::{cpu, engine, every_engine, every_way, render, resized};
 use rayq::device::{Device, cpu::CpuDevice};
 use rayq::engine::{Compact, EngineKind, Policy, Render, Settings};
 use std::sync::Arc;
@@ -64,6 +64,27 @@ fn slices_do_not_show() {
         for settings in every_engine() {
             let settings = Settings { slice, ..settings };
             assert_eq!(render(&cpu(2), &scene, &settings).hash(), wanted, "{settings:?}");
+        }
+    }
+}
+
+/// With trees: pools, whose walks go on in turns, and slices that end among them.
+#[test]
+fn pools_do_not_show() {
+    let baseline: Arc<dyn Device> = Arc::new(CpuDevice::baseline(2).expect("worker threads"));
+    for (path, depth) in
+        [("scenes/gltf-sampler.toml", 12), ("scenes/gltf-sampler.toml", 0), ("scenes/sunflower.toml", 12)]
+    {
+        let mut scene = resized(path, 75, 40, 2);
+        scene.image.max_depth = depth;
+        let wanted = render(&cpu(1), &scene, &engine(EngineKind::Megakernel)).hash();
+        for device in [cpu(1), cpu(5), Arc::clone(&baseline)] {
+            for slice in [None, Some(Duration::from_nanos(1)), Some(Duration::from_millis(3))] {
+                for settings in every_way().into_iter().filter(|s| s.pools == Some(true)) {
+                    let settings = Settings { slice, ..settings };
+                    assert_eq!(render(&device, &scene, &settings).hash(), wanted, "{path}, {settings:?}");
+                }
+            }
         }
     }
 }

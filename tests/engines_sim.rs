@@ -2,24 +2,15 @@
 
 mod common;
 
-use common::{cpu, engine, every_engine, render, resized};
+use common::{cpu, engine, every_way, render, resized};
 use rayq::device::Device;
-use rayq::engine::{EngineKind, Policy, Render, Settings};
+use rayq::engine::{EngineKind, Render, Settings};
 use rayq_sim::{MemoryModel, Model, Options, Schedule, SimDevice};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Scenes whose rays are tested against everything, and one with trees, which waves trace from pools.
 const WITH_AND_WITHOUT_TREES: [&str; 2] = ["scenes/cornell.toml", "scenes/gltf-sampler.toml"];
-
-/// Every engine, with pools and without where it has the choice.
-fn every_way() -> Vec<Settings> {
-    let pooled = every_engine()
-        .into_iter()
-        .filter(|s| s.engine == EngineKind::TileQueue && s.policy == Policy::Adaptive);
-    let pooled = pooled.map(|s| Settings { pools: Some(true), ..s });
-    every_engine().into_iter().map(|s| Settings { pools: Some(false), ..s }).chain(pooled).collect()
-}
 
 fn simulator(wave: u32, options: Options) -> Arc<dyn Device> {
     Arc::new(SimDevice::new(wave, options))

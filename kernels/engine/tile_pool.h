@@ -1,10 +1,11 @@
 // tile_pool.h: another way to trace under the adaptive policy, for scenes with trees.
 //
 // There rays differ in how far they walk; where each lane walks its path's ray, the wave waits at each step for the longest
-// walk of them. Here a wave has more paths than lanes: a pool, in memory. In turns it shades what their rays have met, a
-// lane a path, which makes new rays and shadow rays; and its lanes walk these, each going on to the next ray when it is
-// done with one (as the persistent threads of Aila and Laine, "Understanding the Efficiency of Ray Traversal on GPUs",
-// 2009). A shadow ray is answered like any other, and the path collects its light in the next turn.
+// walk of them, and a wave of one lane, that of a CPU, waits for memory. Here a wave has more paths than lanes: a pool, in
+// memory. In turns it shades what their rays have met, a lane a path, which makes new rays and shadow rays; and its lanes
+// walk these, each going on to the next ray when it is done with one (as the persistent threads of Aila and Laine,
+// "Understanding the Efficiency of Ray Traversal on GPUs", 2009), or a single lane several in turns (walks.h). A shadow ray
+// is answered like any other, and the path collects its light in the next turn.
 //
 // Paths go through memory at each turn for that, which does not pay where walks are short or alike: src/engine/trial.rs
 // tries both ways.
@@ -99,12 +100,16 @@ struct Pool {
         else store(hit_quad, entry, Quad{as_bits(hit.t), hit.primitive, hit.instance, 0});
     }
     // Walks all that wait.
-    RQ_METHOD void walk_all(const WorldScene &scene) const {
-#if RQ_TARGET_CPU
-        walk_in_turns(
-            scene, waiting.total(), [&](u32 i) { return ray(waiting.entry(i), waiting.is_shadow(i)); },
-            [&](u32 i, const WorldHit &hit) { answer(hit, waiting.is_shadow(i), waiting.entry(i)); });
-#else
+    template <class S> RQ_METHOD void walk_all(const S &scene) const {
+        if constexpr (wave_size_is_one) {
+            walk_in_turns(
+                scene, waiting.total(), [&](u32 i) { return ray(waiting.entry(i), waiting.is_shadow(i)); },
+                [&](u32 i, const WorldHit &hit) { answer(hit, waiting.is_shadow(i), waiting.entry(i)); });
+        } else {
+            walk_side_by_side(scene);
+        }
+    }
+    template <class S> RQ_METHOD void walk_side_by_side(const S &scene) const {
         constexpr u32 nobody = 0xffffffffu;
         WalkStack stack;
         NoTests none;
@@ -129,7 +134,6 @@ struct Pool {
             entry = nobody;
         }
         wave_sync();
-#endif
     }
 };
 // A function of its own, which so has all registers.

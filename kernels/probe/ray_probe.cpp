@@ -28,24 +28,30 @@ template <class Trace> RQ_INLINE void probe_each(const RayProbeParams &p, Trace 
     }
 }
 
-RQ_KERNEL(probe_rays, RayProbeParams) {
-#if RQ_TARGET_CPU
+// As the pools of engines walk their rays (engine/tile_pool.h), where those are of one lane.
+template <class P> RQ_INLINE void probe_in_turns(const P &p) {
     const WorldScene scene{{p.scene}, *p.scene.world};
     const Items items = my_items(p.count);
-    const auto place = [&](u32 i) { return items.first + i * items.step; };
-    walk_in_turns(
-        scene, (u32)((items.end - items.first + items.step - 1) / items.step),
-        [&](u32 i) {
-            const ProbeRay &ray = p.rays[place(i)];
-            return WaitingRay{vec(ray.origin), vec(ray.direction), ray.t_max, false};
-        },
-        [&](u32 i, const WorldHit &hit) { p.hits[place(i)] = probe_hit(scene, hit, CountedTests()); });
-#else
-    probe_each(p, [](const WorldScene &scene, Vec3 o, Vec3 d, float t_max, CountedTests &) {
-        return trace_world(scene, o, d, t_max, false);
-    });
-#endif
+    const auto ray_of = [&](u32 i) {
+        const ProbeRay &ray = p.rays[items.first + i];
+        return WaitingRay{vec(ray.origin), vec(ray.direction), ray.t_max, false};
+    };
+    const auto answer = [&](u32 i, const WorldHit &hit) {
+        p.hits[items.first + i] = probe_hit(scene, hit, CountedTests());
+    };
+    walk_in_turns(scene, (u32)(items.end - items.first), ray_of, answer);
 }
+
+template <class P> RQ_INLINE void probe_trees(const P &p) {
+    if constexpr (wave_size_is_one) {
+        probe_in_turns(p);
+    } else {
+        probe_each(p, [](const WorldScene &scene, Vec3 o, Vec3 d, float t_max, CountedTests &) {
+            return trace_world(scene, o, d, t_max, false);
+        });
+    }
+}
+RQ_KERNEL(probe_rays, RayProbeParams) { probe_trees(p); }
 
 RQ_KERNEL(probe_rays_counted, RayProbeParams) {
     probe_each(p, [](const WorldScene &scene, Vec3 o, Vec3 d, float t_max, CountedTests &tests) {

@@ -16,7 +16,8 @@ template <class Tests> RQ_INLINE void begin_walk(Walk<Tests> &walk, const Waitin
     walk.begin(ray.origin, ray.direction, ray.any, plane);
 }
 
-#if RQ_TARGET_CPU
+// ---- for waves of one lane
+
 // Walks that a core has under way at a time: measured on an AMD EPYC.
 constexpr u32 walks_in_turns = 12;
 
@@ -102,6 +103,5 @@ RQ_INLINE void walk_in_turns(const WorldScene &scene, u32 count, RayOf ray_of, A
         }
     }
 }
-#endif
 
 }  // namespace rq

@@ -60,7 +60,7 @@ pub struct Args {
     /// Lanes of the tile-queue engine
     #[arg(long, value_parser = value_parser!(u32).range(1..))]
     lanes: Option<u32>,
-    /// Whether the adaptive policy traces scenes with trees (meshes, many spheres) from pools of paths in memory, on GPUs
+    /// Whether the adaptive policy traces scenes with trees (meshes, many spheres) from pools of paths in memory
     /// [default: both ways are tried before the first round, and the faster stays]
     #[arg(long, value_name = "yes|no", value_parser = parse_yes_no)]
     pools: Option<bool>,

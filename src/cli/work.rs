@@ -54,7 +54,7 @@ pub struct Args {
     /// Lanes that work at once [default: as many as the device holds]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     lanes: Option<u32>,
-    /// Whether the adaptive policy traces scenes with trees (meshes, many spheres) from pools of paths in memory, on GPUs
+    /// Whether the adaptive policy traces scenes with trees (meshes, many spheres) from pools of paths in memory
     /// [default: both ways are tried, and the faster stays]
     #[arg(long, value_name = "yes|no", value_parser = parse_yes_no)]
     pools: Option<bool>,

@@ -86,8 +86,8 @@ pub struct Settings {
     pub patience: Option<u32>,
     /// Operations of a wait-free queue between two looks at a peer; `None`: the kind's default.
     pub help_delay: Option<u32>,
-    /// Whether waves trace from pools of paths in memory (tile-queue under the adaptive policy, scenes with trees, devices
-    /// with waves); `None`: both ways are tried, and the faster stays.
+    /// Whether waves trace from pools of paths in memory (tile-queue under the adaptive policy, scenes with trees);
+    /// `None`: both ways are tried, and the faster stays.
     pub pools: Option<bool>,
     /// Whether kernels count their [`Effort`], which costs time.
     #[serde(skip)]

@@ -141,7 +141,7 @@ layout! {
         pub given: Ptr<u32>,
         /// Adaptive policy: for each wave how many rays it has between two launches, and their places.
         pub hands: Ptr<u32>,
-        /// Adaptive policy, scenes with trees, wide devices: each wave's pool of paths.
+        /// Adaptive policy, scenes with trees: each wave's pool of paths.
         pub pools: Ptr<Quad>,
         /// Device ticks after which waves park their rays and return; 0: no limit.
         pub budget_ticks: u64,

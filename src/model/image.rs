@@ -124,7 +124,8 @@ fn decode_png(bytes: &[u8]) -> Decoded {
 
 fn decode_jpeg(bytes: &[u8]) -> Decoded {
     let broken = |e: zune_jpeg::errors::DecodeErrors| format!("is broken: {e}");
-    // Any size that the format has: ours are checked below, in our words. No vector instructions: the same bits on every machine, whatever features other crates ask of the decoder.
+    // Any size that the format has: ours are checked below, in our words. No vector instructions: the same bits on every
+    // machine, whatever features other crates ask of the decoder.
     let options = DecoderOptions::default()
         .set_use_unsafe(false)
         .set_strict_mode(true)

@@ -57,3 +57,12 @@ pub fn every_engine() -> Vec<Settings> {
     .chain(tiles)
     .collect()
 }
+
+/// Every engine, with pools and without where it has the choice.
+pub fn every_way() -> Vec<Settings> {
+    let pooled = every_engine()
+        .into_iter()
+        .filter(|s| s.engine == EngineKind::TileQueue && s.policy == Policy::Adaptive);
+    let pooled = pooled.map(|s| Settings { pools: Some(true), ..s });
+    every_engine().into_iter().map(|s| Settings { pools: Some(false), ..s }).chain(pooled).collect()
+}
