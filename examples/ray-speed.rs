@@ -1,7 +1,7 @@
 //! How fast rays find what they hit among a million triangles: a displaced sphere, seen by a camera and crossed at
 //! random; or in a scene with meshes, seen by its camera.
 //!
-//!     cargo run --release --example ray-speed [DEVICE [WORKERS [ROUNDS [SCENE]]]]
+//!     cargo run --release --example ray-speed [DEVICE [WORKERS [ROUNDS [SCENE [WIDTHxHEIGHT]]]]]
 //!
 //! The rates are those of the walk alone; rays lie in memory, and hits are written there. On the CPU they are rays a
 //! second of processor time, so that a busy machine disturbs little. The tests a ray are counted in a launch of their
@@ -17,8 +17,6 @@ use rayq::scene::{Camera, Format, Instance, Scene};
 use serde_json::json;
 use std::{env, error::Error, path::Path, sync::Arc};
 
-const WIDTH: u32 = 1280;
-const HEIGHT: u32 = 720;
 const NOTHING: u32 = u32::MAX;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -28,12 +26,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rounds: usize = arguments.next().map_or(Ok(5), |n| n.parse())?;
     let device = select::open(&device, Some(workers))?;
     let file = arguments.next();
+    let size = arguments.next().unwrap_or("1280x720".into());
+    let (width, height) = size.split_once('x').ok_or("the size is WIDTHxHEIGHT")?;
+    let size = (width.parse()?, height.parse()?);
     let scene = file.as_ref().map_or_else(sphere, |file| Ok(Scene::load(Path::new(file))?))?;
     let probe = RayProbe::new(&device, &scene)?;
     let mut kinds = vec![];
-    let mut sets = vec![("primary", primary(&scene.camera))];
+    let mut sets = vec![("primary", primary(&scene.camera, size))];
     if file.is_none() {
-        sets.push(("random", random()));
+        sets.push(("random", random(size)));
     }
     for (name, rays) in sets {
         let (counted, _) = probe.trace(&rays, By::TreesCounted)?;
@@ -102,20 +103,20 @@ fn ray(origin: Vec3, direction: Vec3) -> ProbeRay {
 }
 
 /// Through the middles of pixels, in chunks of 8x4 as engines take them.
-fn primary(camera: &Camera) -> Vec<ProbeRay> {
-    (0..WIDTH * HEIGHT)
+fn primary(camera: &Camera, (width, height): (u32, u32)) -> Vec<ProbeRay> {
+    (0..width * height)
         .map(|i| {
             let (chunk, place) = (i / 32, i % 32);
-            let (x, y) = (chunk % (WIDTH / 8) * 8 + place % 8, chunk / (WIDTH / 8) * 4 + place / 8);
-            let across = (x as f32 + 0.5 - WIDTH as f32 / 2.0) / (HEIGHT as f32 / 2.0);
-            let up = 1.0 - (y as f32 + 0.5) / (HEIGHT as f32 / 2.0);
+            let (x, y) = (chunk % (width / 8) * 8 + place % 8, chunk / (width / 8) * 4 + place / 8);
+            let across = (x as f32 + 0.5 - width as f32 / 2.0) / (height as f32 / 2.0);
+            let up = 1.0 - (y as f32 + 0.5) / (height as f32 / 2.0);
             ray(camera.eye, camera.forward + camera.right * across + camera.up * up)
         })
         .collect()
 }
 
 /// From anywhere in the sphere's box, in any direction.
-fn random() -> Vec<ProbeRay> {
+fn random((width, height): (u32, u32)) -> Vec<ProbeRay> {
     let mut state = 1u64;
     let mut signed = || {
         // Knuth's MMIX generator; its upper bits are good.
@@ -123,7 +124,7 @@ fn random() -> Vec<ProbeRay> {
         (state >> 40) as f32 / (1 << 23) as f32 - 1.0
     };
     let mut point = || Vec3::new(signed(), signed(), signed());
-    (0..WIDTH * HEIGHT)
+    (0..width * height)
         .map(|_| {
             let origin = point();
             let mut direction = point();

@@ -485,6 +485,7 @@ fn sweeps_have_a_group_for_each_value() {
         ("spheres", "10,40", "spheres"),
         ("tile", "8,16", "value"),
         ("lanes", "1,2", "value"),
+        ("batch", "64,2048", "value"),
     ] {
         let args = format!(
             "bench render {SCENE} --device cpu --sizes 32x32 --rounds 1 --frames 1 --sweep {sweep} --values {values} \

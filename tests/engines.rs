@@ -68,6 +68,18 @@ fn slices_do_not_show() {
     }
 }
 
+#[test]
+fn batches_do_not_show() {
+    let scene = resized("scenes/complex.toml", 100, 61, 2);
+    let wanted = render(&cpu(1), &scene, &engine(EngineKind::Megakernel)).hash();
+    for batch in [1, 33, 1000, u32::MAX] {
+        for compact in [Compact::Append, Compact::Scan] {
+            let settings = Settings { compact, batch: Some(batch), ..engine(EngineKind::Compaction) };
+            assert_eq!(render(&cpu(2), &scene, &settings).hash(), wanted, "batches of {batch}, {compact:?}");
+        }
+    }
+}
+
 /// With trees: pools, whose walks go on in turns, and slices that end among them.
 #[test]
 fn pools_do_not_show() {

@@ -15,6 +15,8 @@ pub enum Sweep {
     Tile,
     /// Lanes of the persistent kernel (tile-queue)
     Lanes,
+    /// Rays of a batch (compaction)
+    Batch,
     /// Pixels of the image, in millions, at the ratio 16:9
     Size,
     /// Spheres of a generated scene; the scene files are not used
@@ -29,6 +31,7 @@ impl Sweep {
         match self {
             Sweep::Tile => "side of a tile, pixels",
             Sweep::Lanes => "lanes",
+            Sweep::Batch => "rays of a batch",
             Sweep::Size => "image, million pixels",
             Sweep::Spheres => "spheres",
             Sweep::Depth => "surface interactions at most",
@@ -42,6 +45,8 @@ impl Sweep {
             Sweep::Tile => powers(3..=8),
             Sweep::Lanes if is_wide => powers(10..=18),
             Sweep::Lanes => powers(0..=1),
+            Sweep::Batch if is_wide => powers(17..=24),
+            Sweep::Batch => powers(10..=17),
             Sweep::Size if is_wide => powers(-2..=6),
             Sweep::Size => powers(-2..=2),
             Sweep::Spheres => (2..=6).map(|p| 10f64.powi(p)).collect(),
@@ -57,7 +62,7 @@ impl Sweep {
         let wrong = |why: String| Error::Input(format!("--values {value}: {why}"));
         let set = |o: Overrides| scene.clone().with_overrides(&o).map_err(|e| wrong(e.to_string()));
         match self {
-            Sweep::Tile | Sweep::Lanes => Ok(scene.clone()),
+            Sweep::Tile | Sweep::Lanes | Sweep::Batch => Ok(scene.clone()),
             // Not a number is in no range.
             Sweep::Size if !SIZES.contains(&value) => {
                 Err(wrong(format!("an image has {} to {} million pixels", SIZES.start(), SIZES.end())))
@@ -80,21 +85,21 @@ impl Sweep {
     /// # Errors
     /// A value that settings cannot have.
     pub fn contenders(self, contenders: &[Settings], value: f64) -> Result<Vec<Settings>> {
-        let (tile, lanes) = match self {
-            Sweep::Tile => (Some(whole(value)?), None),
-            Sweep::Lanes => (None, Some(whole(value)?)),
-            _ => (None, None),
+        let whole = match self {
+            Sweep::Tile | Sweep::Lanes | Sweep::Batch => Some(whole(value)?),
+            Sweep::Size | Sweep::Spheres | Sweep::Depth => None,
         };
-        let with = |settings: &Settings| Settings {
-            tile: tile.map(|side| (side, side)).or(settings.tile),
-            lanes: lanes.or(settings.lanes),
-            ..settings.clone()
+        let with = |settings: &Settings| {
+            let mut settings = settings.clone();
+            match (self, settings.engine) {
+                (Sweep::Tile, EngineKind::TileQueue) => settings.tile = whole.map(|side| (side, side)),
+                (Sweep::Lanes, EngineKind::TileQueue) => settings.lanes = whole,
+                (Sweep::Batch, EngineKind::Compaction) => settings.batch = whole,
+                _ => {}
+            }
+            settings
         };
-        let turns = |settings: &Settings| match settings.engine {
-            EngineKind::TileQueue => with(settings),
-            _ => settings.clone(),
-        };
-        Ok(contenders.iter().map(turns).collect())
+        Ok(contenders.iter().map(with).collect())
     }
 }
 
@@ -199,7 +204,10 @@ mod tests {
         let base = Settings::default();
         let tiles = Sweep::Tile.contenders(std::slice::from_ref(&base), 16.0).expect("settings");
         assert_eq!(tiles[0].tile, Some((16, 16)));
-        let lanes = Sweep::Lanes.contenders(&[base], 512.0).expect("settings");
+        let lanes = Sweep::Lanes.contenders(std::slice::from_ref(&base), 512.0).expect("settings");
         assert_eq!((lanes[0].tile, lanes[0].lanes), (None, Some(512)));
+        let compaction = Settings { engine: EngineKind::Compaction, ..base.clone() };
+        let batches = Sweep::Batch.contenders(&[base, compaction], 64.0).expect("settings");
+        assert_eq!((batches[0].batch, batches[1].batch), (None, Some(64)));
     }
 }

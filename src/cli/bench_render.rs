@@ -60,6 +60,9 @@ pub struct Args {
     /// Lanes of the tile-queue engine
     #[arg(long, value_parser = value_parser!(u32).range(1..))]
     lanes: Option<u32>,
+    /// Rays that the compaction engine traces together, rounded up to a multiple of 32
+    #[arg(long, value_parser = value_parser!(u32).range(1..))]
+    batch: Option<u32>,
     /// Whether the adaptive policy traces scenes with trees (meshes, many spheres) from pools of paths in memory
     /// [default: both ways are tried before the first round, and the faster stays]
     #[arg(long, value_name = "yes|no", value_parser = parse_yes_no)]
@@ -121,6 +124,7 @@ impl Args {
             slice: None,
             tile: self.tile,
             lanes: self.lanes,
+            batch: self.batch,
             pools: self.pools,
             ..Settings::default()
         };

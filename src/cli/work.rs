@@ -54,6 +54,9 @@ pub struct Args {
     /// Lanes that work at once [default: as many as the device holds]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     lanes: Option<u32>,
+    /// Rays that the compaction engine traces together, rounded up to a multiple of 32 [default: chosen for the device]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    batch: Option<u32>,
     /// Whether the adaptive policy traces scenes with trees (meshes, many spheres) from pools of paths in memory
     /// [default: both ways are tried, and the faster stays]
     #[arg(long, value_name = "yes|no", value_parser = parse_yes_no)]
@@ -81,6 +84,7 @@ impl Args {
             compact: self.compact,
             tile: self.tile,
             lanes: self.lanes,
+            batch: self.batch,
             pools: self.pools,
             ..Settings::default()
         }

@@ -91,7 +91,8 @@ impl Compaction {
         };
         let most =
             if device.is_wide() { BATCH_WIDE } else { BATCH_NARROW * u64::from(device.info().compute_units) };
-        let batch_chunks = target.chunks().min(most / CHUNK);
+        let most = settings.batch.map_or(most, u64::from);
+        let batch_chunks = target.chunks().min(most.div_ceil(CHUNK));
         let capacity = batch_chunks * CHUNK;
         let threads = if device.is_wide() { BLOCK_THREADS } else { 1 };
         let blocks = device.resident_blocks(&kernels.trace, threads, target.shared)?;

@@ -80,6 +80,8 @@ pub struct Settings {
     pub tile: Option<(u32, u32)>,
     /// Lanes of the persistent kernel; `None`: as many as are resident.
     pub lanes: Option<u32>,
+    /// Rays of a batch (compaction), in whole chunks of 32 and at least one; `None`: chosen for the device.
+    pub batch: Option<u32>,
     /// What a slice aims at; `None`: all in one.
     pub slice: Option<Duration>,
     /// Fast attempts of a wait-free queue before it asks for help; `None`: the kind's default.
@@ -103,6 +105,7 @@ impl Default for Settings {
             compact: Compact::Append,
             tile: None,
             lanes: None,
+            batch: None,
             slice: Some(Duration::from_millis(50)),
             patience: None,
             help_delay: None,
