@@ -65,15 +65,16 @@ fn overwriting_puts_the_new_file_in_place_of_the_old() {
 #[test]
 fn leftovers_of_killed_writes_go() {
     let folder = temporary_folder();
-    let [old, young, other] =
-        [".rayq-old.part", ".rayq-young.part", "other.part"].map(|n| folder.path().join(n));
-    for (path, hours) in [(&old, 2), (&young, 0), (&other, 2)] {
+    let [old, young, other, own] =
+        [".rayq-a1B2c3.part", ".rayq-young1.part", "other.part", ".rayq-picture.part"]
+            .map(|n| folder.path().join(n));
+    for (path, hours) in [(&old, 2), (&young, 0), (&other, 2), (&own, 2)] {
         let file = fs::File::create(path).expect("writable");
         let time = SystemTime::now() - Duration::from_secs(hours * 3600);
         file.set_modified(time).expect("settable");
     }
     Output::picture(&folder.path().join("out.png")).and_then(|out| out.write(b"new")).expect("writable");
-    assert_eq!(names(folder.path()), [".rayq-young.part", "other.part", "out.png"]);
+    assert_eq!(names(folder.path()), [".rayq-picture.part", ".rayq-young1.part", "other.part", "out.png"]);
 }
 
 #[test]

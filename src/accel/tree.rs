@@ -11,12 +11,17 @@ use obvhs::BvhBuildParams;
 use obvhs::aabb::Aabb;
 use obvhs::bvh2::{Bvh2, builder::build_bvh2};
 use obvhs::ploc::{PlocSearchDistance, SortPrecision};
+use rayon::prelude::*;
+use std::ops::Range;
 use std::time::Duration;
 
 /// Children of a node.
 pub const WIDTH: usize = 8;
 /// Most items of a leaf: `BvhNode::leaves` has 3 bits for their number and 5 for where they start.
 const MOST_IN_LEAF: u32 = 4;
+
+/// Most items about one middle that the builder is given one by one.
+const MOST_PILED: usize = 64;
 
 /// Boxes are larger than what they hold by this share (2^-20) of their largest coordinate: `box_margin` of
 /// kernels/trace/world.h.
@@ -66,7 +71,7 @@ impl Tree {
             max_prims_per_leaf: 1,
             collapse_traversal_cost: 3.0,
         };
-        let built = build_bvh2(bounds, parameters, &mut Duration::default());
+        let built = built(bounds, parameters);
         let (tree, found) = Tree::widen(&built, leaf);
         if found <= depth { tree } else { Tree::widen(&halved(bounds, tree.order, leaf), leaf).0 }
     }
@@ -187,29 +192,68 @@ impl Grid {
     }
 }
 
+/// A tree by the builder. Of boxes about one middle it would bring few together at a time, which takes time quadratic in
+/// their number: where there are many, it builds over middles, and what lies about one is split evenly, by size.
+fn built(bounds: &[Aabb], parameters: BvhBuildParams) -> Bvh2 {
+    let middles = bounds.iter().fold(Aabb::INVALID, |all, b| all.union(&Aabb::from_point(b.center())));
+    let key = |(i, b): (usize, &Aabb)| (cell(b.center(), &middles), b.half_area().to_bits(), i as u32);
+    let mut items: Vec<_> = bounds.par_iter().enumerate().map(key).collect();
+    items.par_sort_unstable();
+    let piles: Vec<_> = items.chunk_by(|a, b| a.0 == b.0).collect();
+    if piles.iter().all(|pile| pile.len() <= MOST_PILED) {
+        return build_bvh2(bounds, parameters, &mut Duration::default());
+    }
+    let unions: Vec<_> = piles.iter().map(|pile| union(bounds, pile.iter().map(|item| item.2))).collect();
+    let mut tree = build_bvh2(&unions, parameters, &mut Duration::default());
+    let places = std::mem::take(&mut tree.primitive_indices);
+    for node in 0..tree.nodes.len() {
+        let leaf = tree.nodes[node];
+        if leaf.is_leaf() {
+            let start = tree.primitive_indices.len();
+            let pile = piles[places[leaf.first_index as usize] as usize];
+            tree.primitive_indices.extend(pile.iter().map(|item| item.2));
+            halve(&mut tree, bounds, node, start..start + pile.len(), MOST_IN_LEAF);
+        }
+    }
+    tree
+}
+
+/// Which of 2^20 cells an axis a middle lies in.
+fn cell(middle: Vec3A, middles: &Aabb) -> u64 {
+    const CELLS: f32 = (1 << 20) as f32;
+    let place =
+        (middle - middles.min) / (middles.max - middles.min).max(Vec3A::splat(f32::MIN_POSITIVE)) * CELLS;
+    // Casts end at the type's limits.
+    place.to_array().into_iter().fold(0, |all, p| all << 21 | u64::from(p as u32).min(1 << 20))
+}
+
+fn union(bounds: &[Aabb], items: impl Iterator<Item = u32>) -> Aabb {
+    items.fold(Aabb::INVALID, |all, i| all.union(&bounds[i as usize]))
+}
+
 /// A tree that halves the items in the order given: as shallow as can be.
 fn halved(bounds: &[Aabb], order: Vec<u32>, leaf: u32) -> Bvh2 {
-    let mut tree = Bvh2 { nodes: vec![obvhs::bvh2::node::Bvh2Node::default()], ..Bvh2::default() };
-    // A node and its stretch of the order; children are appended, so boxes can be found from the back.
-    let mut open = vec![(0usize, 0..order.len())];
+    let items = 0..order.len();
+    let mut tree = Bvh2 { nodes: vec![node_of(Aabb::INVALID, 0, 0)], ..Bvh2::default() };
+    tree.primitive_indices = order;
+    halve(&mut tree, bounds, 0, items, leaf);
+    tree
+}
+
+/// Makes `node` a tree that halves a stretch of the tree's items, down to `leaf` of them.
+fn halve(tree: &mut Bvh2, bounds: &[Aabb], node: usize, items: Range<usize>, leaf: u32) {
+    let mut open = vec![(node, items)];
     while let Some((node, items)) = open.pop() {
+        let around = union(bounds, tree.primitive_indices[items.clone()].iter().copied());
         if items.len() <= leaf as usize {
-            let boxes = order[items.clone()].iter().map(|&i| &bounds[i as usize]);
-            let union = boxes.fold(Aabb::INVALID, |all, b| all.union(b));
-            tree.nodes[node] = node_of(union, items.len() as u32, items.start as u32);
+            tree.nodes[node] = node_of(around, items.len() as u32, items.start as u32);
             continue;
         }
         let (first, half) = (tree.nodes.len(), items.start + items.len() / 2);
-        tree.nodes[node] = node_of(Aabb::INVALID, 0, first as u32);
+        tree.nodes[node] = node_of(around, 0, first as u32);
         tree.nodes.extend([node_of(Aabb::INVALID, 0, 0); 2]);
         open.extend([(first, items.start..half), (first + 1, half..items.end)]);
     }
-    for node in (0..tree.nodes.len()).rev().filter(|&n| tree.nodes[n].prim_count == 0).collect::<Vec<_>>() {
-        let first = tree.nodes[node].first_index as usize;
-        tree.nodes[node].aabb = tree.nodes[first].aabb.union(&tree.nodes[first + 1].aabb);
-    }
-    tree.primitive_indices = order;
-    tree
 }
 
 fn node_of(bounds: Aabb, count: u32, first: u32) -> obvhs::bvh2::node::Bvh2Node {

@@ -50,7 +50,7 @@ pub fn run(args: Args) -> Result<()> {
     super::outputs::spare(writes, scene.files.iter().map(PathBuf::as_path))?;
     let stats = args.stats.as_deref().map(Output::prepare).transpose()?;
     let deadline = args.timeout.map(|limit| start + limit);
-    let watchdog = deadline.map(|deadline| watch(deadline, &args, scene.image.spp, &file));
+    let watchdog = deadline.map(|deadline| watch(deadline, &args, scene.image.spp, &file)).transpose()?;
 
     let device = args.work.open_device(args.quiet)?;
     let settings = args.work.settings();
@@ -94,7 +94,7 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 /// Ends the command if the device does not come back soon after the deadline, with the film that was kept last.
-fn watch(deadline: Instant, args: &Args, spp: u32, file: &Arc<PictureFile>) -> Watchdog<Film> {
+fn watch(deadline: Instant, args: &Args, spp: u32, file: &Arc<PictureFile>) -> Result<Watchdog<Film>> {
     let (words, file) = (args.words(), Arc::clone(file));
     Watchdog::start(deadline + GRACE, move |film| {
         let saved = match film.map(|film| (file.save(&film), film)) {

@@ -58,7 +58,7 @@ pub struct Args {
     #[arg(long, value_parser = value_parser!(u32).range(1..))]
     pool_cells: Option<u32>,
     /// Judge this recorded history instead of running anything: JSON lines, one operation a line
-    #[arg(long, value_name = "FILE.jsonl")]
+    #[arg(long, value_name = "FILE.jsonl", conflicts_with_all = ["timeout", "json"])]
     history: Option<PathBuf>,
     /// Where the smallest wrong part of a history goes, as JSON lines
     #[arg(long, value_name = "FILE.jsonl", default_value = "rayq-violation.jsonl")]

@@ -23,41 +23,52 @@ pub struct Watchdog<T> {
 
 impl<T: Send + 'static> Watchdog<T> {
     /// Calls `act` at `time`, on a thread of its own: the caller's may be stuck.
-    pub fn start(time: Instant, act: impl FnOnce(Option<T>) + Send + 'static) -> Watchdog<T> {
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the process may not have another thread.
+    pub fn start(time: Instant, act: impl FnOnce(Option<T>) + Send + 'static) -> Result<Watchdog<T>> {
         let (alive, gone) = channel();
         let kept = Arc::new(Mutex::new(None));
         let keeper = Arc::clone(&kept);
-        thread::spawn(move || {
+        start_thread(move || {
             let patience = time.saturating_duration_since(Instant::now());
             if gone.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
                 act(keeper.lock().unwrap_or_else(PoisonError::into_inner).take());
             }
-        });
-        Watchdog { _alive: alive, kept }
+        })?;
+        Ok(Watchdog { _alive: alive, kept })
     }
 
     /// Calls `act` with the error that `due` gives, on a thread of its own. It is asked every few milliseconds.
     fn when(
         due: impl Fn() -> Option<Error> + Send + 'static,
         act: impl FnOnce(Error, Option<T>) + Send + 'static,
-    ) -> Watchdog<T> {
+    ) -> Result<Watchdog<T>> {
         let (alive, gone) = channel();
         let kept = Arc::new(Mutex::new(None));
         let keeper = Arc::clone(&kept);
-        thread::spawn(move || {
+        start_thread(move || {
             while gone.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                 if let Some(error) = due() {
                     return act(error, keeper.lock().unwrap_or_else(PoisonError::into_inner).take());
                 }
             }
-        });
-        Watchdog { _alive: alive, kept }
+        })?;
+        Ok(Watchdog { _alive: alive, kept })
     }
 
     /// Keeps this in place of what was kept before.
     pub fn keep(&self, thing: T) {
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(thing);
     }
+}
+
+/// A thread that nobody waits for.
+fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<()> {
+    let refused = |e| {
+        Error::Device(format!("cannot start a thread: {e}; allow this process more (ulimit -u, ulimit -v)"))
+    };
+    thread::Builder::new().spawn(work).map(drop).map_err(refused)
 }
 
 /// What ends a command that measures, and what it is at.
@@ -112,9 +123,10 @@ impl<T: Send + 'static> Guard<T> {
     ) -> Result<Guard<T>> {
         let mut guard = Guard::without_dog(start, limit, way_out)?;
         let reasons = guard.reasons.clone();
-        guard.dog = limit.map(|limit| {
+        let hung = |limit| {
             Watchdog::start(start + limit + GRACE, move |kept| end_process(&reasons.hung(limit), kept, save))
-        });
+        };
+        guard.dog = limit.map(hung).transpose()?;
         Ok(guard)
     }
 
@@ -127,8 +139,8 @@ impl<T: Send + 'static> Guard<T> {
     ) -> Result<Guard<T>> {
         let mut guard = Guard::without_dog(start, limit, way_out)?;
         let reasons = guard.reasons.clone();
-        guard.dog =
-            Some(Watchdog::when(move || reasons.due(), |error, kept| end_process(&error, kept, save)));
+        let dog = Watchdog::when(move || reasons.due(), |error, kept| end_process(&error, kept, save))?;
+        guard.dog = Some(dog);
         Ok(guard)
     }
 
@@ -174,6 +186,7 @@ mod tests {
         let dog = Watchdog::start(Instant::now() + Duration::from_millis(200), move |kept| {
             told.send(kept).expect("the test listens");
         });
+        let dog = dog.expect("a thread");
         dog.keep(1);
         dog.keep(2);
         assert_eq!(hear.recv(), Ok(Some(2)));

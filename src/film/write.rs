@@ -13,6 +13,8 @@ use std::time::{Duration, SystemTime};
 /// How the names of files begin and end that are not whole yet.
 const PREFIX: &str = ".rayq-";
 const SUFFIX: &str = ".part";
+/// Letters and digits in between.
+const RANDOM: usize = 6;
 
 /// A place for a result, found good before there is a result.
 #[derive(Debug)]
@@ -92,7 +94,10 @@ const STALE: Duration = Duration::from_secs(3600);
 /// Removes what writes into this folder left that were killed on the way, so that it does not pile up. `now` is the file
 /// system's time.
 fn sweep(folder: &Path, now: SystemTime) -> io::Result<()> {
-    let temporary = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+    let temporary = |name: &str| {
+        let random = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
+        random.is_some_and(|r| r.len() == RANDOM && r.bytes().all(|b| b.is_ascii_alphanumeric()))
+    };
     let stale = |path: &Path| {
         let about = fs::symlink_metadata(path)?;
         let age = now.duration_since(about.modified()?);
@@ -147,7 +152,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// A new file in the folder of `path`, open for writing; gone when dropped.
 fn temporary_beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(PREFIX).suffix(SUFFIX);
+    builder.prefix(PREFIX).rand_bytes(RANDOM).suffix(SUFFIX);
     // Opened here and not by the crate, for permissions as of any other new file and errors in the system's words.
     builder.make_in(folder_of(path), |name| OpenOptions::new().write(true).create_new(true).open(name))
 }

@@ -335,14 +335,18 @@ fn apart(
     save: impl FnOnce(&Session) -> Result<String> + Send + 'static,
 ) {
     let (session, tell) = (Arc::clone(session), tell.clone());
-    std::thread::spawn(move || {
+    let refused = tell.clone();
+    let work = move || {
         let notice = match save(&session) {
             Ok(path) => format!("saved {path}"),
             Err(error) => error.to_string(),
         };
         // A window that was closed meanwhile needs no notice.
         tell.send(notice).ok();
-    });
+    };
+    if let Err(error) = std::thread::Builder::new().spawn(work) {
+        refused.send(format!("not saved: no thread can be started: {error}")).ok();
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! together, on memory that it restores in between. Nothing that a launch counts survives that, so the work itself
 //! is fixed: [`work::Work`] does the same number of successful operations each time, and the last pass is checked.
 //!
-//! This program runs itself under the profiler ([`Profiler::measure`]); the child does what [`child`] says and leaves
+//! This program runs itself under the profiler (`Profiler::measure`); the child does what [`child`] says and leaves
 //! its operation counts in a file, the profiler leaves its counters in another.
 
 pub mod ncu;
