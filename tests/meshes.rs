@@ -183,6 +183,15 @@ fn trees_find_what_testing_everything_finds() {
         let scene = nasty(seed, 400);
         assert_trees_agree(&cpu(2), &scene, &rays(&scene, seed + 100, 20_000));
     }
+    // Piles, which the tree splits by itself: spheres and meshes about one middle.
+    let mut scene = nasty(3, 50);
+    for i in 0..300 {
+        let (center, radius) = (Vec3::new(0.5, 0.25, -0.5), 0.2 + i as f32 / 1000.0);
+        scene.spheres.push(Sphere { center, radius, material: 0 });
+        let grown = Affine3A::from_translation(center) * Affine3A::from_scale(Vec3::splat(1.0 + radius));
+        scene.instances.push(Instance { transform: grown, ..scene.instances[0] });
+    }
+    assert_trees_agree(&cpu(2), &scene, &rays(&scene, 8, 3000));
     // Few things, down to none: roots that are leaves, or empty.
     for triangles in [1, 2, 5, 12] {
         let scene = nasty(99, triangles);

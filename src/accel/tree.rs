@@ -71,7 +71,7 @@ impl Tree {
             max_prims_per_leaf: 1,
             collapse_traversal_cost: 3.0,
         };
-        let built = built(bounds, parameters);
+        let built = built(bounds, leaf, parameters);
         let (tree, found) = Tree::widen(&built, leaf);
         if found <= depth { tree } else { Tree::widen(&halved(bounds, tree.order, leaf), leaf).0 }
     }
@@ -194,7 +194,7 @@ impl Grid {
 
 /// A tree by the builder. Of boxes about one middle it would bring few together at a time, which takes time quadratic in
 /// their number: where there are many, it builds over middles, and what lies about one is split evenly, by size.
-fn built(bounds: &[Aabb], parameters: BvhBuildParams) -> Bvh2 {
+fn built(bounds: &[Aabb], leaf: u32, parameters: BvhBuildParams) -> Bvh2 {
     let middles = bounds.iter().fold(Aabb::INVALID, |all, b| all.union(&Aabb::from_point(b.center())));
     let key = |(i, b): (usize, &Aabb)| (cell(b.center(), &middles), b.half_area().to_bits(), i as u32);
     let mut items: Vec<_> = bounds.par_iter().enumerate().map(key).collect();
@@ -207,12 +207,12 @@ fn built(bounds: &[Aabb], parameters: BvhBuildParams) -> Bvh2 {
     let mut tree = build_bvh2(&unions, parameters, &mut Duration::default());
     let places = std::mem::take(&mut tree.primitive_indices);
     for node in 0..tree.nodes.len() {
-        let leaf = tree.nodes[node];
-        if leaf.is_leaf() {
+        let found = tree.nodes[node];
+        if found.is_leaf() {
             let start = tree.primitive_indices.len();
-            let pile = piles[places[leaf.first_index as usize] as usize];
+            let pile = piles[places[found.first_index as usize] as usize];
             tree.primitive_indices.extend(pile.iter().map(|item| item.2));
-            halve(&mut tree, bounds, node, start..start + pile.len(), MOST_IN_LEAF);
+            halve(&mut tree, bounds, node, start..start + pile.len(), leaf);
         }
     }
     tree
