@@ -123,14 +123,22 @@ fn info(options: &[&str]) -> String {
 fn info_tells_what_was_understood() {
     let row = case("E21/row.gltf").display().to_string();
     let text = info(&[&row]);
-    for line in ["triangles   8", "area        16.000000", "meshes      4, as 4 instances", "lights      0"] {
+    for line in [
+        "triangles   8 placed, 8 stored",
+        "area        16.000000",
+        "meshes      4, as 4 instances",
+        "lights      0",
+    ] {
         assert!(text.contains(&format!("  {line}\n")), "{text}");
     }
     let json: Value = serde_json::from_str(&info(&["--json", &row])).expect("JSON");
     assert_eq!((&json["triangles"], &json["area"]), (&json!(8), &json!(16.0)));
     assert_eq!(json["bounds"], json!([[-7.0, -1.0, 0.0], [7.0, 1.0, 0.0]]));
     let degenerate = info(&[&case("E15/deg.obj").display().to_string()]);
-    assert!(degenerate.contains("triangles   1, 2 degenerate ones left out"), "{degenerate}");
+    assert!(
+        degenerate.contains("triangles   1 placed, 1 stored, 2 degenerate ones left out"),
+        "{degenerate}"
+    );
     let scene = info(&["--json", &case("E11/penta.json").display().to_string()]);
     let scene: Value = serde_json::from_str(&scene).expect("JSON");
     assert_eq!(scene["triangles"], json!(3));
