@@ -26,7 +26,7 @@ struct OwnWalk : Walk<NoTests> {
     WalkStack own_stack;
     NoTests none;
 
-    explicit OwnWalk(const WorldScene &scene) : Walk(scene, own_stack, none) {}
+    RQ_METHOD explicit OwnWalk(const WorldScene &scene) : Walk(scene, own_stack, none) {}
     // Asks for what it reads next.
     RQ_METHOD void ask() const {
         if (leaf != leaf_end) ask_for(scene.world.triangles + leaf, scene.world.triangles + leaf_end);
